@@ -1,0 +1,93 @@
+"""Score the examples of every benchmark through `evaluate.load`, and show what the scores tell apart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import evaluate
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+import formats.aste  # noqa: E402
+
+
+class Example(NamedTuple):
+    """One scored pair of files.
+
+    Attributes
+    ----------
+    metric : str
+        The name of the metric's script, without ``_metric.py``.
+    config : str or None
+    read : callable
+        From a file to its records.
+    predictions, references : str
+        Files under ``examples/``.
+    options : dict
+        Of ``compute``.
+    rows : list of str
+        Which parts of the result to show, dots for nesting; "" is the headline.
+    """
+
+    metric: str
+    config: str | None
+    read: Callable[[Path], list[Any]]
+    predictions: str
+    references: str
+    options: dict[str, Any]
+    rows: list[str]
+
+
+EXAMPLES = [
+    Example(
+        "aste",
+        None,
+        lambda path: formats.aste.read(path).records,
+        "aste/predictions.txt",
+        "aste/references.txt",
+        {},
+        ["", "pair", "aspect", "opinion", "aspect_polarity", "single_word", "multi_word", "relaxed"],
+    ),
+]
+
+
+def part(result: dict[str, Any], name: str) -> dict[str, Any]:
+    """The row `name` of a result."""
+    for key in name.split(".") if name else []:
+        result = result[key]
+    return result
+
+
+def show(example: Example) -> None:
+    """Score one example and print its rows."""
+    folder = Path(__file__).parent
+    metric = evaluate.load(str(ROOT / f"{example.metric}_metric.py"), example.config)
+    result = metric.compute(
+        predictions=example.read(folder / example.predictions),
+        references=example.read(folder / example.references),
+        **example.options,
+    )
+    print(f"{example.metric}{f' ({example.config})' if example.config else ''}: {result['signature']}")
+    for name in example.rows:
+        row = part(result, name)
+        if isinstance(row, dict):
+            figures = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1") if key in row)
+        else:
+            figures = f"{row:6.2f}"
+        print(f"  {name or 'headline':24}{figures}")
+    print()
+
+
+def main() -> None:
+    """Show every example."""
+    evaluate.utils.logging.set_verbosity_error()
+    for example in EXAMPLES:
+        show(example)
+
+
+if __name__ == "__main__":
+    main()

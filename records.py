@@ -1,0 +1,783 @@
+"""What a user hands over, to checked Arrow columns.
+
+A metric describes a record of each side as a tree of :class:`Record`, :class:`Items`, :class:`Text` and so on. The
+tree reads records in one of two ways, which agree:
+
+* the fast way converts a whole batch with :func:`pyarrow.array` and looks for what must be refused on the columns;
+* where that finds anything unusual, the careful way walks the records in Python. It either knows the form (a tuple for
+  a record, a numpy integer for an integer, a number for an id) and reads it, or names the place of the first mistake.
+
+:class:`Staging` is the part of a metric that collects such columns and hands the whole to ``_compute``.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+SIDES = ("predictions", "references")
+LISTED = 5  # an error names up to so many ids
+INT32_MAX = 2**31 - 1
+
+# What pyarrow raises on values that do not fit; UnicodeEncodeError (a lone surrogate) is a ValueError.
+_ARROW_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+
+_short = reprlib.Repr()
+_short.maxlevel = 3
+_short.maxstring = _short.maxother = _short.maxlong = 80
+
+
+def shown(value: object) -> str:
+    """`value` as an error message quotes it: one line, never long."""
+    return " ".join(_short.repr(value).split())
+
+
+class Mistake(Exception):
+    """A value that is refused; each level of the record adds its step of the place on the way out."""
+
+    def __init__(self, words: str, place: str = "") -> None:
+        super().__init__(words)
+        self.words = words
+        self.place = place
+
+    def within(self, step: str) -> Mistake:
+        """The same mistake, seen from one level further out."""
+        self.place = step + self.place
+        return self
+
+    def error(self) -> ValueError:
+        """The one line that the user sees."""
+        return ValueError(f"{self.place}: {self.words}")
+
+
+class _Unusual(Exception):
+    """The columns hold something that only the careful way can read or refuse."""
+
+
+# --- what a record is made of -----------------------------------------------------------------------------------------
+
+
+class Node:
+    """One kind of value.
+
+    Attributes
+    ----------
+    arrow : pyarrow.DataType
+        How the value is stored.
+    what : str
+        What an error says was expected.
+    forms : int
+        In how many ways the fast conversion may be tried.
+    looks : bool
+        Whether `plain` has anything to look at.
+    """
+
+    arrow: pa.DataType
+    what: str
+    forms = 1
+    looks = False
+
+    def wire(self, form: int) -> pa.DataType:
+        """The type that raw values are converted to: one that refuses what `arrow` would swallow."""
+        return self.arrow
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        """A converted column as it is stored; raises `_Unusual` where the careful way must look."""
+        if array.null_count:
+            raise _Unusual
+        return array
+
+    def read(self, value: Any) -> Any:
+        """One value, as `pyarrow.array` takes it for `arrow`; raises `Mistake`."""
+        raise NotImplementedError
+
+    def plain(self, values: list) -> None:
+        """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`."""
+
+    def refuse(self, value: object) -> Mistake:
+        return Mistake(f"{shown(value)} is not {self.what}")
+
+
+class Text(Node):
+    """A string, with more than white space in it if not `blank`. Bytes are read as UTF-8, as pyarrow does."""
+
+    arrow = pa.string()
+
+    def __init__(self, what: str = "text", blank: bool = True) -> None:
+        self.what, self.blank = what, blank
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array)
+        if not self.blank and any(not text.strip() for text in array.unique().to_pylist()):
+            raise _Unusual
+        return array
+
+    def read(self, value: Any) -> str:
+        if isinstance(value, bytes):
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                raise self.refuse(value) from None
+        if not isinstance(value, str):
+            raise self.refuse(value)
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Mistake(f"{shown(value)} is not valid Unicode") from None
+        if not self.blank and not value.strip():
+            raise Mistake(f"{shown(value)} is blank, expected {self.what}")
+        return value
+
+
+class Identifier(Text):
+    """An id: text, or a whole number, which is read as its digits."""
+
+    def __init__(self, what: str = "an id (text or a whole number)") -> None:
+        super().__init__(what)
+
+    def read(self, value: Any) -> str:
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            return str(int(value))
+        return super().read(value)
+
+
+class Choice(Text):
+    """One of a few labels, under any of the names given to each.
+
+    Parameters
+    ----------
+    labels : mapping or sequence of str
+        The labels to be named in errors; a mapping gives for each name the label it is read as.
+    find : callable, optional
+        From a text that is not among the names, to its label or None.
+    listed : sequence of str, optional
+        The labels to be named in errors, where not all of them should be.
+    """
+
+    def __init__(
+        self,
+        labels: Mapping[str, str] | Sequence[str],
+        find: Callable[[str], str | None] = lambda text: None,
+        listed: Sequence[str] | None = None,
+    ) -> None:
+        self.names = dict(labels) if isinstance(labels, Mapping) else {label: label for label in labels}
+        self.find = find
+        super().__init__("one of " + ", ".join(listed or dict.fromkeys(self.names.values())))
+
+    def read(self, value: Any) -> str:
+        if not isinstance(value, (str, bytes)):
+            raise self.refuse(value)
+        text = super().read(value)
+        label = self.names.get(text) or self.find(text)
+        if label is None:
+            raise self.refuse(value)
+        return label
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        coded = super().settle(array).dictionary_encode()
+        try:
+            labels = [self.read(name) for name in coded.dictionary.to_pylist()]
+        except Mistake:
+            raise _Unusual from None
+        return pa.DictionaryArray.from_arrays(coded.indices, pa.array(labels, pa.string())).dictionary_decode()
+
+
+class Integer(Node):
+    """A whole number of at least `minimum`."""
+
+    arrow = pa.int32()
+    # An int32 column would take 0.5 as 0; decimals take Python's integers alone.
+    _strict = pa.decimal128(10, 0)
+
+    def __init__(self, what: str, minimum: int = 0) -> None:
+        self.minimum = minimum
+        self.what = f"{what} (a whole number from {minimum})"
+
+    def wire(self, form: int) -> pa.DataType:
+        return self._strict
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array).cast(self.arrow)
+        if len(array) and pc.min(array).as_py() < self.minimum:
+            raise _Unusual
+        return array
+
+    def read(self, value: Any) -> int:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Integral, float, np.floating)):
+            raise self.refuse(value)
+        if not self.minimum <= value <= INT32_MAX or int(value) != value:  # type: ignore[operator]
+            raise self.refuse(value)
+        return int(value)
+
+
+class Number(Node):
+    """A real number; infinite ones are taken, NaN is not."""
+
+    arrow = pa.float64()
+    looks = True
+
+    def __init__(self, what: str = "a number") -> None:
+        self.what = what
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array)
+        if pc.any(pc.is_nan(array)).as_py():
+            raise _Unusual
+        return array
+
+    def plain(self, values: list) -> None:
+        if not set(map(type, values)) <= {float, int, type(None)}:
+            raise _Unusual
+
+    def read(self, value: Any) -> float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real) or value != value:
+            raise self.refuse(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise self.refuse(value) from None
+
+
+class Flag(Node):
+    """True or False."""
+
+    arrow = pa.bool_()
+    what = "true or false"
+
+    def read(self, value: Any) -> bool:
+        if not isinstance(value, (bool, np.bool_)):
+            raise self.refuse(value)
+        return bool(value)
+
+
+class Items(Node):
+    """A list of values of one kind: a list, a tuple, a set, a range or a numpy array.
+
+    Parameters
+    ----------
+    item : Node
+    what : str
+        What the list holds, for errors.
+    minimum : int
+        The least number of items.
+    """
+
+    def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
+        self.item, self.minimum, self.what = item, minimum, what
+        self.arrow = pa.list_(item.arrow)
+        self.forms, self.looks = item.forms, item.looks
+
+    def wire(self, form: int) -> pa.DataType:
+        return pa.list_(self.item.wire(form))
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array)
+        if self.minimum and len(array) and pc.min(pc.list_value_length(array)).as_py() < self.minimum:
+            raise _Unusual
+        return _relist(array, self.item.settle(array.values))
+
+    def plain(self, values: list) -> None:
+        if self.looks:
+            self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
+
+    def read(self, value: Any) -> list:
+        if isinstance(value, np.ndarray) and value.ndim:
+            value = list(value)  # keeps numpy's scalars, whose types the items look at
+        if not isinstance(value, (list, tuple, set, frozenset, range)):
+            raise self.refuse(value)
+        if len(value) < self.minimum:
+            raise Mistake(f"{shown(value)} is empty, expected {self.what}")
+        read, items = self.item.read, []
+        for item in value:
+            try:
+                items.append(read(item))
+            except Mistake as mistake:
+                raise mistake.within(f"[{len(items)}]") from None
+        return items
+
+
+class Optional(Node):
+    """A value that may be missing or None."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.arrow, self.what = node, node.arrow, node.what
+        self.forms, self.looks = node.forms, node.looks
+
+    def wire(self, form: int) -> pa.DataType:
+        return self.node.wire(form)
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        if not array.null_count:
+            return self.node.settle(array)
+        present = self.node.settle(array.drop_null())
+        # Each value takes its place again; the places of nulls point to nothing.
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        places = pa.array(np.cumsum(valid) - 1, mask=~valid)
+        return present.take(places)
+
+    def plain(self, values: list) -> None:
+        if self.looks:
+            self.node.plain([value for value in values if value is not None])
+
+    def read(self, value: Any) -> Any:
+        return None if value is None else self.node.read(value)
+
+
+class Either(Node):
+    """A value of one of several kinds, stored as a struct with one filled field.
+
+    Parameters
+    ----------
+    **kinds : Node
+        Each kind under the name of its field, the most usual first.
+    """
+
+    def __init__(self, what: str, **kinds: Node) -> None:
+        self.kinds, self.what, self.forms = kinds, what, len(kinds)
+        self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
+
+    def wire(self, form: int) -> pa.DataType:
+        return list(self.kinds.values())[form].wire(0)
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        if array.null_count:
+            raise _Unusual
+        columns = []
+        for node in self.kinds.values():
+            matches = node.wire(0) == array.type
+            columns.append(node.settle(array) if matches else pa.nulls(len(array), node.arrow))
+        return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
+
+    def read(self, value: Any) -> dict:
+        for name, node in self.kinds.items():
+            try:
+                return {name: node.read(value)}
+            except Mistake as mistake:
+                if mistake.place or (isinstance(value, (list, tuple, np.ndarray)) and isinstance(node, Items)):
+                    raise  # it was meant to be of this kind
+        raise self.refuse(value)
+
+
+class Record(Node):
+    """A dict with known keys; others are ignored.
+
+    Parameters
+    ----------
+    fields : dict of str to Node
+        What each key holds; one that may be missing is `Optional`.
+    what : str
+    other : callable, optional
+        From a value that is not a dict to the dict it stands for, or None.
+    aliases : mapping of str to str, optional
+        Other names of the keys. Giving a key under two names is a mistake.
+    """
+
+    looks = True
+
+    def __init__(
+        self,
+        fields: dict[str, Node],
+        what: str,
+        other: Callable[[Any], dict | None] = lambda value: None,
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.fields, self.what, self.other, self.aliases = fields, what, other, dict(aliases or {})
+        self.arrow = pa.struct([(name, node.arrow) for name, node in fields.items()])
+        self.forms = max(node.forms for node in fields.values())
+
+    def wire(self, form: int) -> pa.DataType:
+        return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array)
+        columns = [node.settle(array.field(name)) for name, node in self.fields.items()]
+        return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
+
+    def plain(self, values: list) -> None:
+        # pyarrow reads tuples as structs by position, and lists of pairs by name.
+        if not all(issubclass(kind, dict) for kind in set(map(type, values))):
+            raise _Unusual
+        if self.aliases and any(not self.aliases.keys().isdisjoint(value) for value in values):
+            raise _Unusual
+        for name, node in self.fields.items():
+            if node.looks:
+                node.plain([item for value in values if (item := value.get(name)) is not None])
+
+    def read(self, value: Any) -> dict:
+        if not isinstance(value, Mapping):
+            value, given = self.other(value), value
+            if value is None:
+                raise self.refuse(given)
+        if self.aliases:
+            value = self._renamed(value)
+        record = {}
+        for name, node in self.fields.items():
+            item = value.get(name)
+            if item is None and name not in value and not isinstance(node, Optional):
+                raise Mistake(f"missing, expected {node.what}", f".{name}")
+            try:
+                record[name] = node.read(item)
+            except Mistake as mistake:
+                raise mistake.within(f".{name}") from None
+        return record
+
+    def _renamed(self, value: Mapping) -> dict:
+        renamed: dict[str, Any] = {}
+        for key, item in value.items():
+            name = self.aliases.get(key, key) if isinstance(key, str) else key
+            if name in self.fields and renamed.get(name) is not None and item is not None and renamed[name] != item:
+                raise Mistake(f"{shown(item)} contradicts {shown(renamed[name])}, given under another name", f".{key}")
+            if item is not None or name not in renamed:
+                renamed[name] = item
+        return renamed
+
+
+def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:
+    """The lists of `array` over other values."""
+    return pa.ListArray.from_arrays(array.offsets, values)
+
+
+# --- reading a batch --------------------------------------------------------------------------------------------------
+
+
+def rows(given: Any, side: str, columns: Iterable[str]) -> list:
+    """A batch as a list of records, whatever it was given as.
+
+    Parameters
+    ----------
+    given : iterable of records, dict of columns, or datasets.Dataset
+    side : str
+        The name of the batch, for errors.
+    columns : iterable of str
+        The keys that count in a dict of columns.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or columns differ in length.
+    """
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ValueError(f"{side}: {shown(given)} is not a list of records")
+    if hasattr(given, "with_format") and hasattr(given, "column_names"):
+        given = given.with_format(None)  # a datasets.Dataset; its torch or numpy format would change the values
+        if given.column_names:
+            given = given.select_columns([name for name in given.column_names if name in set(columns)])
+        if hasattr(given, "to_list"):
+            return given.to_list()
+    if not isinstance(given, Mapping):
+        return list(given)
+    known = {name: given[name] for name in columns if given.get(name) is not None}
+    if not known:
+        raise ValueError(f"{side}: {shown(given)} is not a list of records, nor columns {', '.join(columns)}")
+    for name, column in known.items():
+        if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
+            raise ValueError(f"{side}.{name}: {shown(column)} is not a column (a list with one value a record)")
+    known = {name: list(column) for name, column in known.items()}
+    lengths = {name: len(column) for name, column in known.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"{side}: columns differ in length: {listed}")
+    return [dict(zip(known, values, strict=True)) for values in zip(*known.values(), strict=True)]
+
+
+def convert(records: list, schema: Node, side: str) -> pa.StructArray:
+    """Records to a checked Arrow column.
+
+    Parameters
+    ----------
+    records : list
+    schema : Node
+        What a record is.
+    side : str
+        The name that errors begin with; the record's index follows in brackets.
+
+    Returns
+    -------
+    pyarrow.StructArray
+        Of type ``schema.arrow``, one row a record.
+
+    Raises
+    ------
+    ValueError
+        With the place, the value and what was expected, in one line.
+    """
+    for form in range(schema.forms):
+        try:
+            array = pa.array(records, schema.wire(form))
+            schema.plain(records)
+            return schema.settle(array)
+        except (_Unusual, *_ARROW_ERRORS):
+            continue
+    walked = []
+    for record in records:
+        try:
+            walked.append(schema.read(record))
+        except Mistake as mistake:
+            raise mistake.within(f"{side}[{len(walked)}]").error() from None
+    return pa.array(walked, schema.arrow)
+
+
+# --- columns to numpy -------------------------------------------------------------------------------------------------
+
+
+def lists(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    """A column of lists as offsets (int64, one more than rows, from 0) and the values of all rows, end to end."""
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    offsets = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets, column.flatten()
+
+
+def integers(column: pa.Array) -> np.ndarray:
+    """A column of integers without nulls."""
+    return column.to_numpy(zero_copy_only=False)
+
+
+def owners(offsets: np.ndarray) -> np.ndarray:
+    """For each value of a column of lists, the row it belongs to."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+# --- pairing ----------------------------------------------------------------------------------------------------------
+
+
+def _listing(names: Iterable[object]) -> str:
+    names = list(names)
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(shown(name) for name in names[:LISTED]) + more
+
+
+def pair(predictions: pa.Array, references: pa.Array) -> tuple[np.ndarray, str]:
+    """Which reference each prediction belongs to.
+
+    Parameters
+    ----------
+    predictions, references : pyarrow.StringArray
+        The ids, null where a record has none.
+
+    Returns
+    -------
+    order : ndarray of int64, shape (n,)
+        ``order[i]`` is the reference of prediction ``i``.
+    kind : {"id", "position"}
+
+    Raises
+    ------
+    ValueError
+        There is no reference, some records of a side lack an id, an id is missing, unknown or repeated (up to five are
+        named), or records pair by position and their numbers differ.
+    """
+    if not len(references):
+        raise ValueError("references: there are none, expected at least one record")
+    sides = dict(zip(SIDES, (predictions, references), strict=True))
+    for side, ids in sides.items():
+        if 0 < ids.null_count < len(ids):
+            first = pc.index(ids.is_null(), True).as_py()
+            raise ValueError(f"{side}[{first}].id: missing, expected an id, as other {side} have one")
+    if predictions.null_count or references.null_count or not len(predictions):
+        if len(predictions) != len(references):
+            raise ValueError(
+                f"{len(predictions)} predictions for {len(references)} references: without ids on both sides, "
+                f"expected one prediction for each reference, in the same order"
+            )
+        return np.arange(len(references)), "position"
+    if predictions.equals(references) and len(references) == pc.count_distinct(references).as_py():
+        return np.arange(len(references)), "id"
+    for side, ids in sides.items():
+        counts = pc.value_counts(ids)
+        repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").to_pylist()
+        if repeated:
+            raise ValueError(f"{side}: repeated ids {_listing(repeated)}, expected each id once")
+    order = pc.index_in(predictions, references)
+    if order.null_count:
+        unknown = predictions.filter(order.is_null()).to_pylist()
+        raise ValueError(f"predictions: ids {_listing(unknown)} are not among the references'")
+    if len(predictions) < len(references):
+        absent = references.filter(pc.invert(pc.is_in(references, predictions))).to_pylist()
+        raise ValueError(f"predictions: none for ids {_listing(absent)} of the references")
+    return order.to_numpy(zero_copy_only=False).astype(np.int64), "id"
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+Check = Callable[[Any], Any]
+
+
+def one_of(*choices: str) -> Check:
+    """An option that takes one of these names."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise Mistake(f"{shown(value)} is not one of {', '.join(choices)}")
+        return value
+
+    return check
+
+
+def flag(value: Any) -> bool:
+    """An option that is on or off."""
+    return Flag().read(value)
+
+
+def number(minimum: float, maximum: float, what: str) -> Check:
+    """An option that takes a number from `minimum` to `maximum`, both included."""
+
+    def check(value: Any) -> float:
+        value, given = Number(what).read(value), value
+        if not minimum <= value <= maximum:
+            raise Mistake(f"{shown(given)} is not {what}")
+        return value
+
+    return check
+
+
+def checked_options(given: Mapping[str, Any], checks: Mapping[str, Check], metric: str) -> dict[str, Any]:
+    """Options as `_compute` takes them; an unknown name or a bad value is a ValueError that names the choices."""
+    checked = {}
+    for name, value in given.items():
+        if name not in checks:
+            raise ValueError(f"{name}: not an option of {metric}, expected one of {', '.join(checks)}")
+        try:
+            checked[name] = checks[name](value)
+        except Mistake as mistake:
+            raise mistake.within(name).error() from None
+    return checked
+
+
+# --- the part of a metric that collects records -----------------------------------------------------------------------
+
+
+class Staging:
+    """Mixed into an ``evaluate.Metric``: records are checked when added, kept as Arrow columns, and scored at once.
+
+    Adding refuses a batch whole or takes it whole, and ``compute`` gives up what was added only when it has a result,
+    so after any error the metric holds what it held before. Several processes (``num_process``) exchange their columns
+    through evaluate's own shared cache files; if scoring fails after that, the first process keeps what was gathered.
+
+    A metric gives
+
+    * ``schemas``, what a record of each side is;
+    * ``option_checks``, a check for each option of ``_compute``;
+    * ``_compute(predictions, references, **options)``, which gets both sides as ``pyarrow.StructArray``;
+    * if it needs to, ``_read``, which turns a batch of a side into such an array.
+    """
+
+    schemas: dict[str, Node]
+    option_checks: dict[str, Check]
+    _columns: dict[str, list[pa.Array]]
+
+    def _read(self, side: str, batch: Any) -> pa.Array:
+        """One batch of a side to its checked column."""
+        schema = self.schemas[side]
+        columns = schema.fields if isinstance(schema, Record) else ()
+        return convert(rows(batch, side, columns), schema, side)
+
+    def _read_both(self, given: dict[str, Any]) -> dict[str, list[pa.Array]]:
+        unknown = [name for name in given if name not in SIDES]
+        if unknown:
+            raise ValueError(f"{unknown[0]}: not an input of {self.name}, expected predictions and references")  # type: ignore[attr-defined]
+        return {side: [] if given.get(side) is None else [self._read(side, given[side])] for side in SIDES}
+
+    @property
+    def _held(self) -> dict[str, list[pa.Array]]:
+        return self.__dict__.setdefault("_columns", {side: [] for side in SIDES})
+
+    def __len__(self) -> int:
+        """The number of records added so far, of the side that has more."""
+        return max(sum(map(len, columns)) for columns in self._held.values())
+
+    def add_batch(self, *, predictions: Any = None, references: Any = None, **kwargs: Any) -> None:
+        """Add a batch of records; a batch with a mistake is refused whole.
+
+        Parameters
+        ----------
+        predictions, references : list of records, dict of columns, or datasets.Dataset
+            Either may be left out, and the two may differ in number: they are paired at ``compute``.
+
+        Raises
+        ------
+        ValueError
+            With the place of the first mistake, the value there and what was expected.
+        """
+        fresh = self._read_both({"predictions": predictions, "references": references, **kwargs})
+        for side, columns in fresh.items():
+            self._held[side].extend(columns)
+
+    def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
+        """Add one record of each side; see ``add_batch``."""
+        # evaluate.combine passes the plural names
+        given = {"predictions": prediction, "references": reference, **kwargs}
+        self.add_batch(**{side: None if value is None else [value] for side, value in given.items()})
+
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
+        """Score all that was added, and what is given here.
+
+        Parameters
+        ----------
+        predictions, references : list of records, dict of columns, or datasets.Dataset, optional
+        **options
+            See the metric's description.
+
+        Returns
+        -------
+        dict or None
+            The scores, as plain Python; None in every process but the first.
+
+        Raises
+        ------
+        ValueError
+            For a mistake in a record or option; what had been added before is still there.
+        """
+        options = checked_options(options, self.option_checks, self.name)  # type: ignore[attr-defined]
+        fresh = self._read_both({"predictions": predictions, "references": references})
+        whole = {side: self._join(side, self._held[side] + fresh[side]) for side in SIDES}
+        if self.num_process > 1:  # type: ignore[attr-defined]
+            gathered = self._gather(whole)
+            self._columns = {side: [] for side in SIDES}
+            if gathered is None:
+                return None
+            whole = gathered
+            self._columns = {side: [column] for side, column in whole.items()}
+        result = self._compute(**whole, **options)  # type: ignore[attr-defined]
+        self._columns = {side: [] for side in SIDES}
+        return result
+
+    def _join(self, side: str, columns: list[pa.Array]) -> pa.Array:
+        if not columns:
+            return pa.array([], self.schemas[side].arrow)
+        return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
+
+    def _gather(self, part: dict[str, pa.Array]) -> dict[str, pa.Array] | None:
+        """Give this process's columns to evaluate's shared cache; the first process gets those of all.
+
+        A table has one number of rows, so the shorter side is filled up with nulls, which no record is.
+        """
+        n_rows = max(map(len, part.values()))
+        padded = [pa.concat_arrays([column, pa.nulls(n_rows - len(column), column.type)]) for column in part.values()]
+        module: Any = self
+        module.selected_feature_format = module.features
+        module._init_writer()
+        module.writer.write_table(pa.table(padded, names=list(part)))
+        module._finalize()
+        module.cache_file_name = module.filelock = module.selected_feature_format = None
+        if module.process_id > 0:
+            return None
+        table = module.data.with_format("arrow")[:]
+        # A copy: the files that the table is mapped to are about to go.
+        gathered = {
+            side: self._join(side, [chunk.filter(chunk.is_valid()) for chunk in table.column(side).chunks])
+            for side in part
+        }
+        module.data = None
+        for lock, path in reversed(list(zip(module.filelocks, module.file_paths, strict=True))):
+            Path(path).unlink()
+            lock.release()
+        return gathered
