@@ -80,8 +80,8 @@ predictions, references : list of records
     or the full word. Leave polarity out of all triplets of a side to score pairs. Columns and a ``datasets.Dataset``
     are taken too.
 duplicates : {"set", "count", "pairs"}, default "set"
-    How repeated triplets of a sentence count in the headline and in ``pair``: once; one to one; or every equal pair of a
-    predicted and a gold one, as some published scripts do.
+    How repeated triplets of a sentence count in the headline and in ``pair``: once; one to one; or every equal pair of
+    a predicted and a gold one, as some published scripts do.
 ignore_case : bool, default False
     Whether terms given as text compare without regard to case.
 per_document : bool, default False
