@@ -13,8 +13,9 @@ tree reads records in one of two ways, which agree:
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from array import array as machine_array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -99,8 +100,15 @@ class Node:
         """One value, as `pyarrow.array` takes it for `arrow`; raises `Mistake`."""
         raise NotImplementedError
 
-    def plain(self, values: list) -> None:
-        """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`."""
+    def plain(self, values: list, form: int) -> None:
+        """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`.
+
+        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types.
+        """
+
+    def resembles(self, value: Any) -> bool:
+        """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
+        return False
 
     def refuse(self, value: object) -> Mistake:
         return Mistake(f"{shown(value)} is not {self.what}")
@@ -114,6 +122,9 @@ class Text(Node):
     def __init__(self, what: str = "text", blank: bool = True) -> None:
         self.what, self.blank = what, blank
 
+    def resembles(self, value: Any) -> bool:
+        return isinstance(value, (str, bytes, bytearray, memoryview))
+
     def settle(self, array: pa.Array) -> pa.Array:
         array = super().settle(array)
         if not self.blank and any(not text.strip() for text in array.unique().to_pylist()):
@@ -121,9 +132,9 @@ class Text(Node):
         return array
 
     def read(self, value: Any) -> str:
-        if isinstance(value, bytes):
+        if isinstance(value, (bytes, bytearray, memoryview)):
             try:
-                return value.decode()
+                value = bytes(value).decode()
             except UnicodeDecodeError:
                 raise self.refuse(value) from None
         if not isinstance(value, str):
@@ -173,7 +184,7 @@ class Choice(Text):
         super().__init__("one of " + ", ".join(listed or dict.fromkeys(self.names.values())))
 
     def read(self, value: Any) -> str:
-        if not isinstance(value, (str, bytes)):
+        if not self.resembles(value):
             raise self.refuse(value)
         text = super().read(value)
         label = self.names.get(text) or self.find(text)
@@ -233,8 +244,8 @@ class Number(Node):
             raise _Unusual
         return array
 
-    def plain(self, values: list) -> None:
-        if not set(map(type, values)) <= {float, int, type(None)}:
+    def plain(self, values: list, form: int) -> None:
+        if not set(map(type, values)) <= {float, int}:
             raise _Unusual
 
     def read(self, value: Any) -> float:
@@ -259,7 +270,9 @@ class Flag(Node):
 
 
 class Items(Node):
-    """A list of values of one kind: a list, a tuple, a set, a range or a numpy array.
+    """A list of values of one kind: a list or another sequence, a set, or a numpy array.
+
+    A string is not the list of its letters; bytes are a sequence of integers, as in Python.
 
     Parameters
     ----------
@@ -272,8 +285,17 @@ class Items(Node):
 
     def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
         self.item, self.minimum, self.what = item, minimum, what
+        # pyarrow reads a string as the list of its letters.
+        self.looks = item.looks or isinstance(item, Text)
         self.arrow = pa.list_(item.arrow)
-        self.forms, self.looks = item.forms, item.looks
+        self.forms = item.forms
+
+    def resembles(self, value: Any) -> bool:
+        if isinstance(value, np.ndarray):
+            return value.ndim > 0
+        if isinstance(value, (bytes, bytearray, memoryview, machine_array)):
+            return isinstance(self.item, (Integer, Number))
+        return isinstance(value, (Sequence, Set)) and not isinstance(value, str)
 
     def wire(self, form: int) -> pa.DataType:
         return pa.list_(self.item.wire(form))
@@ -284,14 +306,14 @@ class Items(Node):
             raise _Unusual
         return _relist(array, self.item.settle(array.values))
 
-    def plain(self, values: list) -> None:
-        if self.looks:
-            self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
+    def plain(self, values: list, form: int) -> None:
+        if not set(map(type, values)) <= {list, tuple, np.ndarray}:
+            raise _Unusual
+        if self.item.looks:
+            self.item.plain(list(chain.from_iterable(values)), form)
 
     def read(self, value: Any) -> list:
-        if isinstance(value, np.ndarray) and value.ndim:
-            value = list(value)  # keeps numpy's scalars, whose types the items look at
-        if not isinstance(value, (list, tuple, set, frozenset, range)):
+        if not self.resembles(value):
             raise self.refuse(value)
         if len(value) < self.minimum:
             raise Mistake(f"{shown(value)} is empty, expected {self.what}")
@@ -323,9 +345,11 @@ class Optional(Node):
         places = pa.array(np.cumsum(valid) - 1, mask=~valid)
         return present.take(places)
 
-    def plain(self, values: list) -> None:
+    def plain(self, values: list, form: int) -> None:
         if self.looks:
-            self.node.plain([value for value in values if value is not None])
+            if type(None) in set(map(type, values)):
+                values = [value for value in values if value is not None]
+            self.node.plain(values, form)
 
     def read(self, value: Any) -> Any:
         return None if value is None else self.node.read(value)
@@ -342,10 +366,16 @@ class Either(Node):
 
     def __init__(self, what: str, **kinds: Node) -> None:
         self.kinds, self.what, self.forms = kinds, what, len(kinds)
+        self.looks = any(node.looks for node in kinds.values())
         self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
 
     def wire(self, form: int) -> pa.DataType:
         return list(self.kinds.values())[form].wire(0)
+
+    def plain(self, values: list, form: int) -> None:
+        node = list(self.kinds.values())[form]
+        if node.looks:
+            node.plain(values, 0)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
@@ -358,11 +388,8 @@ class Either(Node):
 
     def read(self, value: Any) -> dict:
         for name, node in self.kinds.items():
-            try:
+            if node.resembles(value):
                 return {name: node.read(value)}
-            except Mistake as mistake:
-                if mistake.place or (isinstance(value, (list, tuple, np.ndarray)) and isinstance(node, Items)):
-                    raise  # it was meant to be of this kind
         raise self.refuse(value)
 
 
@@ -376,22 +403,26 @@ class Record(Node):
     what : str
     other : callable, optional
         From a value that is not a dict to the dict it stands for, or None.
+    as_tuple : bool
+        Whether the values alone, in the order of `fields`, are a record too, and pairs of key and value. pyarrow reads
+        both, so that no record has to be looked at.
     aliases : mapping of str to str, optional
         Other names of the keys. Giving a key under two names is a mistake.
     """
-
-    looks = True
 
     def __init__(
         self,
         fields: dict[str, Node],
         what: str,
         other: Callable[[Any], dict | None] = lambda value: None,
+        as_tuple: bool = False,
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        self.fields, self.what, self.other, self.aliases = fields, what, other, dict(aliases or {})
+        self.fields, self.what, self.other, self.as_tuple = fields, what, other, as_tuple
+        self.aliases = dict(aliases or {})
         self.arrow = pa.struct([(name, node.arrow) for name, node in fields.items()])
         self.forms = max(node.forms for node in fields.values())
+        self.looks = not as_tuple or bool(aliases) or any(node.looks for node in fields.values())
 
     def wire(self, form: int) -> pa.DataType:
         return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
@@ -401,19 +432,19 @@ class Record(Node):
         columns = [node.settle(array.field(name)) for name, node in self.fields.items()]
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
-    def plain(self, values: list) -> None:
+    def plain(self, values: list, form: int) -> None:
         # pyarrow reads tuples as structs by position, and lists of pairs by name.
-        if not all(issubclass(kind, dict) for kind in set(map(type, values))):
+        if not set(map(type, values)) <= {dict}:
             raise _Unusual
-        if self.aliases and any(not self.aliases.keys().isdisjoint(value) for value in values):
+        if self.aliases and not all(map(self.aliases.keys().isdisjoint, values)):
             raise _Unusual
         for name, node in self.fields.items():
             if node.looks:
-                node.plain([item for value in values if (item := value.get(name)) is not None])
+                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1))
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):
-            value, given = self.other(value), value
+            value, given = self._values(value) if self.as_tuple else self.other(value), value
             if value is None:
                 raise self.refuse(given)
         if self.aliases:
@@ -428,6 +459,13 @@ class Record(Node):
             except Mistake as mistake:
                 raise mistake.within(f".{name}") from None
         return record
+
+    def _values(self, value: Any) -> dict | None:
+        if not isinstance(value, (list, tuple)) or not len(value) <= len(self.fields):
+            return self.other(value)
+        if value and isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+            return dict(value) if all(isinstance(key, str) for key, _ in value) else self.other(value)
+        return dict(zip(self.fields, value, strict=False))
 
     def _renamed(self, value: Mapping) -> dict:
         renamed: dict[str, Any] = {}
@@ -512,7 +550,7 @@ def convert(records: list, schema: Node, side: str) -> pa.StructArray:
     for form in range(schema.forms):
         try:
             array = pa.array(records, schema.wire(form))
-            schema.plain(records)
+            schema.plain(records, form)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue
