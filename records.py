@@ -13,6 +13,7 @@ tree reads records in one of two ways, which agree:
 from __future__ import annotations
 
 import reprlib
+import time
 from array import array as machine_array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain, repeat
@@ -794,28 +795,45 @@ class Staging:
         return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
 
     def _gather(self, part: dict[str, pa.Array]) -> dict[str, pa.Array] | None:
-        """Give this process's columns to evaluate's shared cache; the first process gets those of all.
+        """Give this process's columns to evaluate's shared cache; the first process gets those of all, in their order.
 
-        A table has one number of rows, so the shorter side is filled up with nulls, which no record is.
+        A table has one number of rows, so the shorter side is filled up with nulls, which no record is. A process
+        returns only when its part was taken: with evaluate alone, one that is soon back for the next round would write
+        over the part that the first process is about to read.
         """
         n_rows = max(map(len, part.values()))
         padded = [pa.concat_arrays([column, pa.nulls(n_rows - len(column), column.type)]) for column in part.values()]
         module: Any = self
         module.selected_feature_format = module.features
-        module._init_writer()
-        module.writer.write_table(pa.table(padded, names=list(part)))
-        module._finalize()
-        module.cache_file_name = module.filelock = module.selected_feature_format = None
-        if module.process_id > 0:
-            return None
-        table = module.data.with_format("arrow")[:]
-        # A copy: the files that the table is mapped to are about to go.
-        gathered = {
-            side: self._join(side, [chunk.filter(chunk.is_valid()) for chunk in table.column(side).chunks])
-            for side in part
-        }
-        module.data = None
-        for lock, path in reversed(list(zip(module.filelocks, module.file_paths, strict=True))):
-            Path(path).unlink()
-            lock.release()
-        return gathered
+        try:
+            module._init_writer()
+            module.writer.write_table(pa.table(padded, names=list(part)))
+            module._finalize()
+            if module.process_id > 0:
+                _wait_until_gone(Path(module.cache_file_name), module.timeout)
+                return None
+            # A copy, by filtering: the files that the table is mapped to are about to go.
+            table = module.data.with_format("arrow")[:]
+            gathered = {
+                side: self._join(side, [chunk.filter(chunk.is_valid()) for chunk in table.column(side).chunks])
+                for side in part
+            }
+            # Its own file first: a process whose file is gone may begin the next round, and must find no lock of this.
+            for lock, path in zip(module.filelocks, module.file_paths, strict=True):
+                lock.release()
+                Path(path).unlink()
+            return gathered
+        finally:
+            for lock in (module.filelock, module.rendez_vous_lock):
+                if lock is not None:
+                    lock.release()
+            module.writer = module.data = module.filelocks = module.file_paths = None
+            module.cache_file_name = module.filelock = module.selected_feature_format = None
+
+
+def _wait_until_gone(path: Path, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while path.exists():
+        if time.monotonic() > deadline:
+            raise ValueError(f"{path}: still there after {timeout} s, expected the first process to take its records")
+        time.sleep(0.01)
