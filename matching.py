@@ -218,7 +218,7 @@ def tabulate(row: np.ndarray, counts: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def beside(tables: Iterable[np.ndarray]) -> np.ndarray:
-    """Tables of shape (n_documents, 3) as one, of shape (n_documents, n_tables, 3), where each column lies in one piece.
+    """Tables of shape (n_documents, 3) as one, (n_documents, n_tables, 3), where each column lies in one piece.
 
     So the sum over documents, and later their resampling, read memory in order.
     """
