@@ -412,10 +412,12 @@ def precision_recall_f(counts: np.ndarray, scale: float = 100.0, beta: float = 1
     -------
     ndarray of float64, shape (..., 3)
     """
-    counts = np.asarray(counts)
-    precision = divide(counts[..., TRUE_POSITIVES], counts[..., PREDICTED])
-    recall = divide(counts[..., TRUE_POSITIVES], counts[..., GOLD])
-    return scale * np.stack([precision, recall, f_score(precision, recall, beta)], axis=-1)
+    true_positives, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    precision = divide(scale * true_positives, predicted)
+    recall = divide(scale * true_positives, gold)
+    # The harmonic mean, written in counts: one division, so one rounding.
+    f = divide(scale * (1 + beta**2) * true_positives, beta**2 * gold + predicted)
+    return np.stack([precision, recall, f], axis=-1)
 
 
 def row(counts: np.ndarray, scale: float = 100.0, beta: float = 1.0) -> dict[str, Any]:
