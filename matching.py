@@ -327,8 +327,13 @@ def most_pairs(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -
     """For each left item, the right item it is paired with, or -1; as many pairs as possible (Hopcroft, Karp 1973)."""
     if not len(left):
         return np.full(n_left, -1)
-    graph = csr_array((np.ones(len(left), bool), (left, right)), shape=(n_left, n_right))
-    return maximum_bipartite_matching(graph, perm_type="column")
+    return maximum_bipartite_matching(_graph(left, right, (n_left, n_right)), perm_type="column")
+
+
+def _graph(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) -> csr_array:
+    # scipy's graph routines take 32-bit indices; up to 1.11 they do not convert.
+    places = left.astype(np.int32), right.astype(np.int32)
+    return csr_array((np.ones(len(left), bool), places), shape=shape)
 
 
 def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, n_right: int) -> np.ndarray:
@@ -353,7 +358,7 @@ def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, 
     if not len(left):
         return np.zeros(0, np.int64)
     nodes = n_left + n_right
-    graph = csr_array((np.ones(len(left), bool), (left, n_left + right)), shape=(nodes, nodes))
+    graph = _graph(left, n_left + right, (nodes, nodes))
     n_components, component = connected_components(graph, directed=False)
     edge_component = component[left]
     size_left = np.bincount(component[:n_left], minlength=n_components)
