@@ -102,6 +102,15 @@ class Node:
     def plain(self, values: list) -> None:
         """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`."""
 
+    def dressed(self, records: list) -> list:
+        """Records as the fast conversion takes them."""
+        return records
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that count in a record, and so in a dict of columns."""
+        return []
+
     def refuse(self, value: object) -> Mistake:
         return Mistake(f"{shown(value)} is not {self.what}")
 
@@ -336,27 +345,59 @@ class Either(Node):
 
     Parameters
     ----------
+    what : str
+    choose : callable, optional
+        From a value to the name of its kind, or None. Without it, a value is of the first kind that can read it.
     **kinds : Node
         Each kind under the name of its field, the most usual first.
     """
 
-    def __init__(self, what: str, **kinds: Node) -> None:
-        self.kinds, self.what, self.forms = kinds, what, len(kinds)
+    def __init__(self, what: str, choose: Callable[[Any], str | None] | None = None, **kinds: Node) -> None:
+        self.kinds, self.what, self.choose = kinds, what, choose
         self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
+        # Each kind is tried in each of its own forms.
+        self._wires = [node.wire(form) for node in kinds.values() for form in range(node.forms)]
+        self.forms, self.looks = len(self._wires), choose is not None
+
+    @property
+    def keys(self) -> list[str]:
+        return list(dict.fromkeys(key for node in self.kinds.values() for key in node.keys))
 
     def wire(self, form: int) -> pa.DataType:
-        return list(self.kinds.values())[form].wire(0)
+        return self._wires[form]
+
+    def dressed(self, records: list) -> list:
+        if self.choose is not None and records:
+            kind = self.choose(records[0])
+            if kind is not None:
+                return self.kinds[kind].dressed(records)
+        return records
+
+    def plain(self, values: list) -> None:
+        if self.choose is None:
+            return
+        kinds = set(map(self.choose, values))
+        if len(kinds) > 1 or None in kinds:
+            raise _Unusual
+        for kind in kinds:
+            if kind is not None and self.kinds[kind].looks:
+                self.kinds[kind].plain(values)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
             raise _Unusual
         columns = []
         for node in self.kinds.values():
-            matches = node.wire(0) == array.type
+            matches = any(node.wire(form) == array.type for form in range(node.forms))
             columns.append(node.settle(array) if matches else pa.nulls(len(array), node.arrow))
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
     def read(self, value: Any) -> dict:
+        if self.choose is not None:
+            kind = self.choose(value)
+            if kind is None:
+                raise self.refuse(value)
+            return {kind: self.kinds[kind].read(value)}
         for name, node in self.kinds.items():
             try:
                 return {name: node.read(value)}
@@ -393,8 +434,21 @@ class Record(Node):
         self.arrow = pa.struct([(name, node.arrow) for name, node in fields.items()])
         self.forms = max(node.forms for node in fields.values())
 
+    @property
+    def keys(self) -> list[str]:
+        return [*self.fields, *self.aliases]
+
     def wire(self, form: int) -> pa.DataType:
         return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
+
+    def dressed(self, records: list) -> list:
+        if all(isinstance(record, dict) for record in records):
+            return records
+        # What `other` does not know stays as it is, for `plain` to refuse.
+        return [
+            record if isinstance(record, Mapping) or (dress := self.other(record)) is None else dress
+            for record in records
+        ]
 
     def settle(self, array: pa.Array) -> pa.Array:
         array = super().settle(array)
@@ -509,10 +563,11 @@ def convert(records: list, schema: Node, side: str) -> pa.StructArray:
     ValueError
         With the place, the value and what was expected, in one line.
     """
+    dressed = schema.dressed(records)
     for form in range(schema.forms):
         try:
-            array = pa.array(records, schema.wire(form))
-            schema.plain(records)
+            array = pa.array(dressed, schema.wire(form))
+            schema.plain(dressed)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue
@@ -667,7 +722,8 @@ class Staging:
     * ``schemas``, what a record of each side is;
     * ``option_checks``, a check for each option of ``_compute``;
     * ``_compute(predictions, references, **options)``, which gets both sides as ``pyarrow.StructArray``;
-    * if it needs to, ``_read``, which turns a batch of a side into such an array.
+    * if it needs to, ``_read``, which turns a batch of a side into such an array, and ``_kept``, the type of that array
+      where it is not the schema's.
     """
 
     schemas: dict[str, Node]
@@ -677,8 +733,11 @@ class Staging:
     def _read(self, side: str, batch: Any) -> pa.Array:
         """One batch of a side to its checked column."""
         schema = self.schemas[side]
-        columns = schema.fields if isinstance(schema, Record) else ()
-        return convert(rows(batch, side, columns), schema, side)
+        return convert(rows(batch, side, schema.keys), schema, side)
+
+    def _kept(self, side: str) -> pa.DataType:
+        """How the records of a side are kept."""
+        return self.schemas[side].arrow
 
     def _read_both(self, given: dict[str, Any]) -> dict[str, list[pa.Array]]:
         unknown = [name for name in given if name not in SIDES]
@@ -752,7 +811,7 @@ class Staging:
 
     def _join(self, side: str, columns: list[pa.Array]) -> pa.Array:
         if not columns:
-            return pa.array([], self.schemas[side].arrow)
+            return pa.array([], self._kept(side))
         return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
 
     def _gather(self, part: dict[str, pa.Array]) -> dict[str, pa.Array] | None:
