@@ -384,13 +384,16 @@ def align(
         [np.bincount(part, minlength=n_components) for part in (component[:n_left], component[n_left:])]
     )
 
-    order = np.lexsort((-weight, edge_component))
+    order = np.argsort(edge_component, kind="stable")
     starts = np.flatnonzero(np.diff(edge_component[order], prepend=-1))
     ends = np.append(starts[1:], len(order))
-    heads = order[starts]
-    smaller, larger = np.sort(sizes[:, edge_component[heads]], axis=0)
+    components = edge_component[order[starts]]
+    smaller, larger = np.sort(sizes[:, components], axis=0)
     star = smaller == 1
-    chosen = [heads[star]]
+    in_star = np.repeat(star, ends - starts)
+    edges = order[in_star]
+    edges = edges[np.lexsort((-weight[edges], edge_component[edges]))]
+    chosen = [edges[np.flatnonzero(np.diff(edge_component[edges], prepend=-1))]]
 
     batched = ~star & (smaller <= _BATCH_SMALLER) & (larger <= _BATCH_LARGER)
     ranks = [_ranks(part, n_components) for part in (component[:n_left], component[n_left:])]
@@ -414,8 +417,16 @@ def align(
             chosen.append(numbers[numbers >= 0])
 
     rest = ~star & ~batched
-    for start, end in zip(starts[rest].tolist(), ends[rest].tolist(), strict=True):
-        chosen.append(_hungarian(order[start:end], left, right, weight))
+    shapes = sizes[:, components[rest]].T.tolist()
+    for start, end, sizes_of in zip(starts[rest].tolist(), ends[rest].tolist(), shapes, strict=True):
+        edges = order[start:end]
+        rows, columns = ranks[0][left[edges]], ranks[1][right[edges]]
+        weights = np.zeros(sizes_of)
+        weights[rows, columns] = weight[edges]
+        number_of = np.full(sizes_of, -1)
+        number_of[rows, columns] = edges
+        numbers = number_of[linear_sum_assignment(weights, maximize=True)]
+        chosen.append(numbers[numbers >= 0])
     return np.sort(np.concatenate(chosen))
 
 
@@ -466,17 +477,6 @@ def _assign_batch(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
         used = np.where(columns[row] >= 0, used ^ (1 << np.maximum(columns[row], 0)), used)
     row, problem = np.nonzero(columns >= 0)
     return row, columns[row, problem], problem
-
-
-def _hungarian(edges: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    rows, row = np.unique(left[edges], return_inverse=True)
-    columns, column = np.unique(right[edges], return_inverse=True)
-    weights = np.zeros((len(rows), len(columns)))
-    weights[row, column] = weight[edges]
-    number_of = np.full(weights.shape, -1)
-    number_of[row, column] = edges
-    chosen = number_of[linear_sum_assignment(weights, maximize=True)]
-    return chosen[chosen >= 0]
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

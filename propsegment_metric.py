@@ -166,12 +166,12 @@ def _bare_record(value: Any) -> dict | None:
 
 def _form(value: Any) -> str:
     """Whether a reference is an entry of the benchmark's files."""
-    names = ("segmentation_responses",)
-    return "entry" if isinstance(value, Mapping) and any(value.get(name) is not None for name in names) else "record"
+    is_entry = isinstance(value, (dict, Mapping)) and value.get("segmentation_responses") is not None
+    return "entry" if is_entry else "record"
 
 
 _TOKENS = Optional(Items(Text("a token"), "a list of tokens"))
-_PROPOSITION = Items(Integer("a token index"), "the token indices of a proposition", minimum=1)
+_PROPOSITION = Items(Integer("a token index", many=True), "the token indices of a proposition", minimum=1)
 _SENTENCE = Record(
     {"id": Optional(Identifier()), "tokens": _TOKENS, "propositions": Items(_PROPOSITION, "a list of propositions")},
     "a record: a dict with propositions, or a list of propositions",
