@@ -380,9 +380,7 @@ def align(
     graph = csr_array((np.ones(len(left), bool), (left, n_left + right)), shape=(nodes, nodes))
     n_components, component = connected_components(graph, directed=False)
     edge_component = component[left]
-    sizes = np.stack(
-        [np.bincount(part, minlength=n_components) for part in (component[:n_left], component[n_left:])]
-    )
+    sizes = np.stack([np.bincount(part, minlength=n_components) for part in (component[:n_left], component[n_left:])])
 
     order = np.argsort(edge_component, kind="stable")
     starts = np.flatnonzero(np.diff(edge_component[order], prepend=-1))
@@ -469,14 +467,14 @@ def _assign_batch(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
             better = total > target
             np.copyto(target, total, where=better)
             np.copyto(got[row].reshape(halves)[:, 1], column, where=better)
-    problem = np.arange(n)
+    problems = np.arange(n)
     used = best.argmax(axis=0)
     columns = np.empty((n_rows, n), np.int64)
     for row in reversed(range(n_rows)):
-        columns[row] = got[row, used, problem]
+        columns[row] = got[row, used, problems]
         used = np.where(columns[row] >= 0, used ^ (1 << np.maximum(columns[row], 0)), used)
-    row, problem = np.nonzero(columns >= 0)
-    return row, columns[row, problem], problem
+    rows, problems = np.nonzero(columns >= 0)
+    return rows, columns[rows, problems], problems
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

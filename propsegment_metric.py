@@ -22,7 +22,6 @@ from .matching import (
     COUNT_NAMES,
     GOLD,
     PREDICTED,
-    TRUE_POSITIVES,
     Edges,
     Spans,
     align,
@@ -88,9 +87,9 @@ _SEGMENTATION_DESCRIPTION = """
 Parameters
 ----------
 predictions, references : list of records
-    A record is ``{"propositions": [[token index, ...], ...]}``, with ``id`` and ``tokens`` if you like, or the bare list
-    of propositions. A reference may be an entry of the benchmark's ``propositions.*.json`` as it is: its reference
-    response counts. Columns and a ``datasets.Dataset`` are taken too.
+    A record is ``{"propositions": [[token index, ...], ...]}``, with ``id`` and ``tokens`` if you like, or the bare
+    list of propositions. A reference may be an entry of the benchmark's ``propositions.*.json`` as it is: its
+    reference response counts. Columns and a ``datasets.Dataset`` are taken too.
 threshold : float in (0, 1], default 0.8
     The Jaccard similarity from which on an aligned pair counts.
 alignment : {"total", "threshold"}, default "total"
@@ -242,7 +241,9 @@ def _of_reference_response(column: pa.ListArray) -> pa.ListArray:
     entry = owners(offsets)[chosen]
     again = entry[1:][entry[1:] == entry[:-1]]
     if len(again):
-        raise Mistake("two responses are the reference response, expected at most one", f"[{again[0]}].segmentation_responses")
+        raise Mistake(
+            "two responses are the reference response, expected at most one", f"[{again[0]}].segmentation_responses"
+        )
     response = np.full(len(column), -1)
     response[entry] = chosen
     absent = response < 0
@@ -331,6 +332,10 @@ def _names(ids: pa.StringArray, pairing: Pairing) -> list:
         return positions
     names = ids.to_pylist()
     return [names[position] for position in positions]
+
+
+def _signature(choices: dict[str, str]) -> str:
+    return "|".join(["propsegment", *(f"{name}:{choice}" for name, choice in choices.items())])
 
 
 # --- segmentation: count ----------------------------------------------------------------------------------------------
@@ -437,13 +442,13 @@ def _aligned(predicted: Propositions, gold: Propositions, threshold: float, alig
     sizes = len(predicted.spans), len(gold.spans)
     if alignment == "total":
         chosen = align(edges.left, edges.right, similarity, *sizes, prefer=counting)
-        return Alignment(
-            predicted, gold, edges, similarity, chosen[counting[chosen]], chosen[~counting[chosen]]
-        )
+        return Alignment(predicted, gold, edges, similarity, chosen[counting[chosen]], chosen[~counting[chosen]])
     candidates = np.flatnonzero(counting)
     partner = most_pairs(edges.left[candidates], edges.right[candidates], *sizes)
     matched = candidates[partner[edges.left[candidates]] == edges.right[candidates]]
-    free = np.isin(edges.left, edges.left[matched], invert=True) & np.isin(edges.right, edges.right[matched], invert=True)
+    free = np.isin(edges.left, edges.left[matched], invert=True) & np.isin(
+        edges.right, edges.right[matched], invert=True
+    )
     rest = np.flatnonzero(free)
     chosen = align(edges.left[rest], edges.right[rest], similarity[rest], *sizes)
     return Alignment(predicted, gold, edges, similarity, matched, rest[chosen])
@@ -517,7 +522,7 @@ def _proposition_errors(alignment: Alignment, names: list) -> list[dict[str, Any
     sides = (("split", edges.right, edges.left, predicted), ("merged", edges.left, edges.right, gold))
     for kind, whole, part, parts in sides:
         covers = _COVERED[1] * edges.shared >= _COVERED[0] * parts.spans.lengths[part]
-        n_covered = np.bincount(whole[covers], minlength=len(whole) + 1)
+        n_covered = np.bincount(whole[covers], minlength=whole.max(initial=0) + 1)
         kinds[covers & (n_covered[whole] > 1)] = kind
 
     aligned = np.concatenate([alignment.matched, alignment.unmatched])
@@ -596,11 +601,17 @@ def _segmentation(
         ]
     if return_errors:
         result["errors"] = _proposition_errors(counts.alignment, names)
-    result["signature"] = "|".join(
-        ["propsegment", f"v:{VERSION}", "task:segmentation", f"pairing:{pairing.kind}", f"alignment:{alignment}"]
-        + [f"threshold:{threshold!r}", f"beta:{beta!r}", f"deduplicate:{'yes' if deduplicate else 'no'}"]
-        + [f"empty:{empty}"]
-    )
+    choices = {
+        "v": VERSION,
+        "task": "segmentation",
+        "pairing": pairing.kind,
+        "alignment": alignment,
+        "threshold": repr(threshold),
+        "beta": repr(beta),
+        "deduplicate": "yes" if deduplicate else "no",
+        "empty": empty,
+    }
+    result["signature"] = _signature(choices)
     return result
 
 
@@ -674,9 +685,7 @@ _PAIR_ENTRY = Record(
     aliases={"entailment_responses": "relationship_responses"},
 )
 _PREDICTED_LABEL = Either(_A_LABEL, choose=_kind_of_label, text=_LABEL, integer=_INDEX, record=_LABELLED)
-_GOLD_LABEL = Either(
-    _A_LABEL, choose=_kind_of_label, text=_LABEL, integer=_INDEX, record=_LABELLED, entry=_PAIR_ENTRY
-)
+_GOLD_LABEL = Either(_A_LABEL, choose=_kind_of_label, text=_LABEL, integer=_INDEX, record=_LABELLED, entry=_PAIR_ENTRY)
 
 # How labels are kept: as text or as an integer; neither is an entry without a label that two raters gave.
 _KEPT_LABEL = pa.struct([("id", pa.string()), ("label", pa.string()), ("integer", pa.int32())])
@@ -752,7 +761,9 @@ def _codes(column: pa.StructArray, side: str, label_names: dict[int, str] | None
     if not known.all():
         first = int(np.argmin(known))
         listed = ", ".join(f"{key} ({name})" for key, name in sorted(label_names.items()))
-        raise ValueError(f"{side}[{at[first]}]: {given[first]} is not a number of label_names, expected one of {listed}")
+        raise ValueError(
+            f"{side}[{at[first]}]: {given[first]} is not a number of label_names, expected one of {listed}"
+        )
     distinct, inverse = np.unique(given, return_inverse=True)
     codes[at] = np.array([_ALL_LABELS.index(label_names[key]) for key in distinct.tolist()], np.int64)[inverse]
     return codes
@@ -874,12 +885,15 @@ def _entailment(
             for name, g, p in rows
             if g != p
         ]
-    named = [] if label_names is None else [",".join(f"{key}={name}" for key, name in sorted(label_names.items()))]
-    result["signature"] = "|".join(
-        ["propsegment", f"v:{VERSION}", "task:entailment", f"pairing:{pairing.kind}"]
-        + [f"labels:{'two-way' if two_way else 'three-way'}"]
-        + [f"label_names:{text}" for text in named]
-    )
+    choices = {
+        "v": VERSION,
+        "task": "entailment",
+        "pairing": pairing.kind,
+        "labels": "two-way" if two_way else "three-way",
+    }
+    if label_names is not None:
+        choices["label_names"] = ",".join(f"{key}={name}" for key, name in sorted(label_names.items()))
+    result["signature"] = _signature(choices)
     return result
 
 

@@ -281,6 +281,12 @@ class Flag(Node):
         return bool(value)
 
 
+def _no_text(values: list) -> None:
+    """Refuse, among lists, text and bytes: pyarrow reads them as lists of letters and of numbers."""
+    if any(issubclass(kind, (str, bytes, bytearray, memoryview)) for kind in set(map(type, values))):
+        raise _Unusual
+
+
 class Items(Node):
     """A list of values of one kind: a list, a tuple, a set, a range or a numpy array.
 
@@ -293,10 +299,12 @@ class Items(Node):
         The least number of items.
     """
 
+    looks = True
+
     def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
         self.item, self.minimum, self.what = item, minimum, what
         self.arrow = pa.list_(item.arrow)
-        self.forms, self.looks = item.forms, item.looks
+        self.forms = item.forms
 
     def wire(self, form: int) -> pa.DataType:
         return pa.list_(self.item.wire(form))
@@ -308,7 +316,8 @@ class Items(Node):
         return _relist(array, self.item.settle(array.values))
 
     def plain(self, values: list) -> None:
-        if self.looks:
+        _no_text(values)
+        if self.item.looks:
             self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
 
     def read(self, value: Any) -> list:
@@ -366,12 +375,14 @@ class Either(Node):
         Each kind under the name of its field, the most usual first.
     """
 
+    looks = True
+
     def __init__(self, what: str, choose: Callable[[Any], str | None] | None = None, **kinds: Node) -> None:
         self.kinds, self.what, self.choose = kinds, what, choose
         self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
         # Each kind is tried in each of its own forms.
         self._wires = [node.wire(form) for node in kinds.values() for form in range(node.forms)]
-        self.forms, self.looks = len(self._wires), choose is not None
+        self.forms = len(self._wires)
 
     @property
     def keys(self) -> list[str]:
@@ -382,20 +393,24 @@ class Either(Node):
 
     def dressed(self, records: list) -> list:
         if self.choose is not None and records:
-            kind = self.choose(records[0])
-            if kind is not None:
-                return self.kinds[kind].dressed(records)
+            node = self.kinds.get(self.choose(records[0]) or "")
+            if node is not None:
+                return node.dressed(records)
         return records
 
     def plain(self, values: list) -> None:
         if self.choose is None:
+            # Bytes are text, and pyarrow would take them for a list of numbers.
+            if not {bytes, bytearray, memoryview}.isdisjoint(map(type, values)):
+                raise _Unusual
             return
         kinds = set(map(self.choose, values))
-        if len(kinds) > 1 or None in kinds:
+        if len(kinds) > 1 or not kinds <= self.kinds.keys():
             raise _Unusual
         for kind in kinds:
-            if kind is not None and self.kinds[kind].looks:
-                self.kinds[kind].plain(values)
+            node = self.kinds[kind or ""]
+            if node.looks:
+                node.plain(values)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
@@ -409,7 +424,7 @@ class Either(Node):
     def read(self, value: Any) -> dict:
         if self.choose is not None:
             kind = self.choose(value)
-            if kind is None:
+            if kind is None or kind not in self.kinds:
                 raise self.refuse(value)
             return {kind: self.kinds[kind].read(value)}
         for name, node in self.kinds.items():

@@ -8,9 +8,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from stock_propsegment import StockPropsegment  # noqa: E402
-from timing import compare, load, seconds  # noqa: E402
-
+from stock_propsegment import StockPropsegment
+from timing import compare, load, seconds
 
 # As in the benchmark: half the sentences have up to three propositions, the mean is four, with ten tokens in two runs.
 _N_PROPOSITIONS = (1, 2, 2, 2, 3, 3, 4, 5, 7, 10)
