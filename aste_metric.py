@@ -80,8 +80,8 @@ predictions, references : list of records
     or the full word. Leave polarity out of all triplets of a side to score pairs. Columns and a ``datasets.Dataset``
     are taken too.
 duplicates : {"set", "count", "pairs"}, default "set"
-    How repeated triplets of a sentence count in the headline and in ``pair``: once; one to one; or every equal pair of a
-    predicted and a gold one, as some published scripts do.
+    How repeated triplets of a sentence count in the headline and in ``pair``: once; one to one; or every equal pair of
+    a predicted and a gold one, as some published scripts do.
 ignore_case : bool, default False
     Whether terms given as text compare without regard to case.
 per_document : bool, default False
@@ -124,12 +124,6 @@ def _bare_record(value: Any) -> dict | None:
     return {"triplets": value} if isinstance(value, (list, tuple, np.ndarray)) else None
 
 
-def _tuple_triplet(value: Any) -> dict | None:
-    if not isinstance(value, (list, tuple)) or len(value) not in (2, 3):
-        return None
-    return dict(zip(("aspect", "opinion", "polarity"), value, strict=False))
-
-
 def _term(name: str) -> Either:
     return Either(
         f"an {name}: token indices or the term's text",
@@ -146,7 +140,7 @@ _POLARITY = Choice(
 _TRIPLET = Record(
     {"aspect": _term("aspect"), "opinion": _term("opinion"), "polarity": Optional(_POLARITY)},
     "a triplet: a dict with aspect, opinion and polarity, or a tuple of them",
-    other=_tuple_triplet,
+    as_tuple=True,
 )
 _SENTENCE = Record(
     {
@@ -294,11 +288,14 @@ class Counts(NamedTuple):
         True positives, predicted and gold of each sentence.
     different : Matches
         The different triplets, or pairs where there is no polarity.
+    compared : Matches
+        The same as the headline counts them: with their copies, unless they are sets.
     """
 
     names: list[str]
     table: np.ndarray
     different: Matches
+    compared: Matches
 
 
 def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: bool) -> Counts:
@@ -311,19 +308,18 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
         return match(document[:split], items[:split], document[split:], items[split:], repeats)
 
     aspect, opinion, polarity = triplets.aspect, triplets.opinion, triplets.polarity
-    pair_columns = (aspect, opinion)
+    pairs = matched(aspect, opinion, repeats=duplicates)
     tables = {
-        "pair": matched(*pair_columns, repeats=duplicates).table(n_documents),
+        "pair": pairs.table(n_documents),
         "aspect": matched(aspect).table(n_documents),
         "opinion": matched(opinion).table(n_documents),
     }
     if not with_polarity:
-        return Counts(list(tables), np.stack(list(tables.values()), axis=1), matched(*pair_columns))
+        return Counts(list(tables), np.stack(list(tables.values()), axis=1), matched(aspect, opinion), pairs)
 
-    triplet_columns = (aspect, opinion, polarity)
-    different = matched(*triplet_columns)
-    headline = different if duplicates == "set" else matched(*triplet_columns, repeats=duplicates)
-    tables = {"triplet": headline.table(n_documents), **tables}
+    different = matched(aspect, opinion, polarity)
+    compared = different if duplicates == "set" else matched(aspect, opinion, polarity, repeats=duplicates)
+    tables = {"triplet": compared.table(n_documents), **tables}
     tables["aspect_polarity"] = matched(aspect, polarity).table(n_documents)
     by_polarity = different.table(n_documents, polarity[different.example], len(POLARITIES))
     for label, name in enumerate(POLARITIES):
@@ -333,7 +329,7 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
     tables["single_word"], tables["multi_word"] = by_length[:, 0], by_length[:, 1]
     if triplets.aspect_spans is not None:
         tables["relaxed"] = _relaxed(triplets, different, n_documents)
-    return Counts(list(tables), np.stack(list(tables.values()), axis=1), different)
+    return Counts(list(tables), np.stack(list(tables.values()), axis=1), different, compared)
 
 
 def _relaxed(triplets: Triplets, different: Matches, n_documents: int) -> np.ndarray:
@@ -424,9 +420,9 @@ def _errors(
     predicted: dict[int, list[int]] = defaultdict(list)
     gold: dict[int, list[int]] = defaultdict(list)
     gold_of: dict[int, list[int]] = defaultdict(list)
-    different = counts.different
+    items = counts.compared if duplicates == "count" else counts.different
     for document, at, (_, in_predicted, in_gold) in zip(
-        different.document.tolist(), different.example.tolist(), different.counts.tolist(), strict=True
+        items.document.tolist(), items.example.tolist(), items.counts.tolist(), strict=True
     ):
         if in_gold:
             gold_of[document].append(at)

@@ -13,8 +13,10 @@ tree reads records in one of two ways, which agree:
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+import time
+from array import array as machine_array
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -99,11 +101,18 @@ class Node:
         """One value, as `pyarrow.array` takes it for `arrow`; raises `Mistake`."""
         raise NotImplementedError
 
-    def plain(self, values: list) -> None:
-        """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`."""
+    def plain(self, values: list, form: int) -> None:
+        """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`.
+
+        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types.
+        """
+
+    def resembles(self, value: Any) -> bool:
+        """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
+        return False
 
     def dressed(self, records: list) -> list:
-        """Records as the fast conversion takes them."""
+        """Whole records as the fast conversion takes them."""
         return records
 
     @property
@@ -123,6 +132,9 @@ class Text(Node):
     def __init__(self, what: str = "text", blank: bool = True) -> None:
         self.what, self.blank = what, blank
 
+    def resembles(self, value: Any) -> bool:
+        return isinstance(value, (str, bytes, bytearray, memoryview))
+
     def settle(self, array: pa.Array) -> pa.Array:
         array = super().settle(array)
         if not self.blank and any(not text.strip() for text in array.unique().to_pylist()):
@@ -130,9 +142,9 @@ class Text(Node):
         return array
 
     def read(self, value: Any) -> str:
-        if isinstance(value, bytes):
+        if isinstance(value, (bytes, bytearray, memoryview)):
             try:
-                return value.decode()
+                value = bytes(value).decode()
             except UnicodeDecodeError:
                 raise self.refuse(value) from None
         if not isinstance(value, str):
@@ -182,7 +194,7 @@ class Choice(Text):
         super().__init__("one of " + ", ".join(listed or dict.fromkeys(self.names.values())))
 
     def read(self, value: Any) -> str:
-        if not isinstance(value, (str, bytes)):
+        if not self.resembles(value):
             raise self.refuse(value)
         text = super().read(value)
         label = self.names.get(text) or self.find(text)
@@ -207,7 +219,8 @@ class Integer(Node):
     what : str
     minimum : int
     many : bool
-        For long lists of numbers: they are converted twice as fast, but walked, which costs more in many short lists.
+        For long lists of numbers: converting takes half the time, and a walk over them that many short lists are not
+        worth.
     """
 
     arrow = pa.int32()
@@ -222,8 +235,8 @@ class Integer(Node):
     def wire(self, form: int) -> pa.DataType:
         return pa.int64() if self.looks else self._strict
 
-    def plain(self, values: list) -> None:
-        # The sum is Python's integer only if every number is one; pyarrow itself refuses booleans.
+    def plain(self, values: list, form: int) -> None:
+        # A sum is one of Python's integers only if every number is; pyarrow itself refuses booleans.
         if type(sum(values)) is not int:
             raise _Unusual
 
@@ -256,8 +269,8 @@ class Number(Node):
             raise _Unusual
         return array
 
-    def plain(self, values: list) -> None:
-        if not set(map(type, values)) <= {float, int, type(None)}:
+    def plain(self, values: list, form: int) -> None:
+        if not set(map(type, values)) <= {float, int}:
             raise _Unusual
 
     def read(self, value: Any) -> float:
@@ -281,14 +294,10 @@ class Flag(Node):
         return bool(value)
 
 
-def _no_text(values: list) -> None:
-    """Refuse, among lists, text and bytes: pyarrow reads them as lists of letters and of numbers."""
-    if any(issubclass(kind, (str, bytes, bytearray, memoryview)) for kind in set(map(type, values))):
-        raise _Unusual
-
-
 class Items(Node):
-    """A list of values of one kind: a list, a tuple, a set, a range or a numpy array.
+    """A list of values of one kind: a list or another sequence, a set, or a numpy array.
+
+    A string is not the list of its letters; bytes are a sequence of integers, as in Python.
 
     Parameters
     ----------
@@ -299,12 +308,19 @@ class Items(Node):
         The least number of items.
     """
 
-    looks = True
-
     def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
         self.item, self.minimum, self.what = item, minimum, what
+        # pyarrow reads a string as the list of its letters, so an empty one as an empty list of anything.
+        self.looks = item.looks or isinstance(item, Text) or not minimum
         self.arrow = pa.list_(item.arrow)
         self.forms = item.forms
+
+    def resembles(self, value: Any) -> bool:
+        if isinstance(value, np.ndarray):
+            return value.ndim > 0
+        if isinstance(value, (bytes, bytearray, memoryview, machine_array)):
+            return isinstance(self.item, (Integer, Number))
+        return isinstance(value, (Sequence, Set)) and not isinstance(value, str)
 
     def wire(self, form: int) -> pa.DataType:
         return pa.list_(self.item.wire(form))
@@ -315,15 +331,14 @@ class Items(Node):
             raise _Unusual
         return _relist(array, self.item.settle(array.values))
 
-    def plain(self, values: list) -> None:
-        _no_text(values)
+    def plain(self, values: list, form: int) -> None:
+        if not set(map(type, values)) <= {list, tuple, np.ndarray}:
+            raise _Unusual
         if self.item.looks:
-            self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
+            self.item.plain(list(chain.from_iterable(values)), form)
 
     def read(self, value: Any) -> list:
-        if isinstance(value, np.ndarray) and value.ndim:
-            value = list(value)  # keeps numpy's scalars, whose types the items look at
-        if not isinstance(value, (list, tuple, set, frozenset, range)):
+        if not self.resembles(value):
             raise self.refuse(value)
         if len(value) < self.minimum:
             raise Mistake(f"{shown(value)} is empty, expected {self.what}")
@@ -355,9 +370,11 @@ class Optional(Node):
         places = pa.array(np.cumsum(valid) - 1, mask=~valid)
         return present.take(places)
 
-    def plain(self, values: list) -> None:
+    def plain(self, values: list, form: int) -> None:
         if self.looks:
-            self.node.plain([value for value in values if value is not None])
+            if type(None) in set(map(type, values)):
+                values = [value for value in values if value is not None]
+            self.node.plain(values, form)
 
     def read(self, value: Any) -> Any:
         return None if value is None else self.node.read(value)
@@ -370,47 +387,38 @@ class Either(Node):
     ----------
     what : str
     choose : callable, optional
-        From a value to the name of its kind, or None. Without it, a value is of the first kind that can read it.
+        From a value to the name of its kind, or None. Without it, a value is of the first kind that it resembles.
     **kinds : Node
         Each kind under the name of its field, the most usual first.
     """
 
-    looks = True
-
     def __init__(self, what: str, choose: Callable[[Any], str | None] | None = None, **kinds: Node) -> None:
         self.kinds, self.what, self.choose = kinds, what, choose
+        self.looks = choose is not None or any(node.looks for node in kinds.values())
         self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
         # Each kind is tried in each of its own forms.
-        self._wires = [node.wire(form) for node in kinds.values() for form in range(node.forms)]
-        self.forms = len(self._wires)
+        self._forms = [(name, form) for name, node in kinds.items() for form in range(node.forms)]
+        self.forms = len(self._forms)
 
     @property
     def keys(self) -> list[str]:
         return list(dict.fromkeys(key for node in self.kinds.values() for key in node.keys))
 
     def wire(self, form: int) -> pa.DataType:
-        return self._wires[form]
+        name, form = self._forms[form]
+        return self.kinds[name].wire(form)
 
     def dressed(self, records: list) -> list:
-        if self.choose is not None and records:
-            node = self.kinds.get(self.choose(records[0]) or "")
-            if node is not None:
-                return node.dressed(records)
-        return records
+        # A fast conversion is of one kind only.
+        kind = self.choose(records[0]) if self.choose is not None and records else None
+        return self.kinds[kind].dressed(records) if kind in self.kinds else records
 
-    def plain(self, values: list) -> None:
-        if self.choose is None:
-            # Bytes are text, and pyarrow would take them for a list of numbers.
-            if not {bytes, bytearray, memoryview}.isdisjoint(map(type, values)):
-                raise _Unusual
-            return
-        kinds = set(map(self.choose, values))
-        if len(kinds) > 1 or not kinds <= self.kinds.keys():
+    def plain(self, values: list, form: int) -> None:
+        name, form = self._forms[form]
+        if self.choose is not None and not set(map(self.choose, values)) <= {name}:
             raise _Unusual
-        for kind in kinds:
-            node = self.kinds[kind or ""]
-            if node.looks:
-                node.plain(values)
+        if self.kinds[name].looks:
+            self.kinds[name].plain(values, form)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
@@ -422,17 +430,12 @@ class Either(Node):
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
     def read(self, value: Any) -> dict:
-        if self.choose is not None:
+        if self.choose is None:
+            kind = next((name for name, node in self.kinds.items() if node.resembles(value)), None)
+        else:
             kind = self.choose(value)
-            if kind is None or kind not in self.kinds:
-                raise self.refuse(value)
+        if kind in self.kinds:
             return {kind: self.kinds[kind].read(value)}
-        for name, node in self.kinds.items():
-            try:
-                return {name: node.read(value)}
-            except Mistake as mistake:
-                if mistake.place or (isinstance(value, (list, tuple, np.ndarray)) and isinstance(node, Items)):
-                    raise  # it was meant to be of this kind
         raise self.refuse(value)
 
 
@@ -446,32 +449,33 @@ class Record(Node):
     what : str
     other : callable, optional
         From a value that is not a dict to the dict it stands for, or None.
+    as_tuple : bool
+        Whether the values alone, in the order of `fields`, are a record too, and pairs of key and value. pyarrow reads
+        both, so that no record has to be looked at.
     aliases : mapping of str to str, optional
         Other names of the keys. Giving a key under two names is a mistake.
     """
-
-    looks = True
 
     def __init__(
         self,
         fields: dict[str, Node],
         what: str,
         other: Callable[[Any], dict | None] = lambda value: None,
+        as_tuple: bool = False,
         aliases: Mapping[str, str] | None = None,
     ) -> None:
-        self.fields, self.what, self.other, self.aliases = fields, what, other, dict(aliases or {})
+        self.fields, self.what, self.other, self.as_tuple = fields, what, other, as_tuple
+        self.aliases = dict(aliases or {})
         self.arrow = pa.struct([(name, node.arrow) for name, node in fields.items()])
         self.forms = max(node.forms for node in fields.values())
+        self.looks = not as_tuple or bool(aliases) or any(node.looks for node in fields.values())
 
     @property
     def keys(self) -> list[str]:
         return [*self.fields, *self.aliases]
 
-    def wire(self, form: int) -> pa.DataType:
-        return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
-
     def dressed(self, records: list) -> list:
-        if all(isinstance(record, dict) for record in records):
+        if self.as_tuple or set(map(type, records)) <= {dict}:
             return records
         # What `other` does not know stays as it is, for `plain` to refuse.
         return [
@@ -479,24 +483,27 @@ class Record(Node):
             for record in records
         ]
 
+    def wire(self, form: int) -> pa.DataType:
+        return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
+
     def settle(self, array: pa.Array) -> pa.Array:
         array = super().settle(array)
         columns = [node.settle(array.field(name)) for name, node in self.fields.items()]
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
-    def plain(self, values: list) -> None:
+    def plain(self, values: list, form: int) -> None:
         # pyarrow reads tuples as structs by position, and lists of pairs by name.
-        if not all(issubclass(kind, dict) for kind in set(map(type, values))):
+        if not set(map(type, values)) <= {dict}:
             raise _Unusual
-        if self.aliases and any(not self.aliases.keys().isdisjoint(value) for value in values):
+        if self.aliases and not all(map(self.aliases.keys().isdisjoint, values)):
             raise _Unusual
         for name, node in self.fields.items():
             if node.looks:
-                node.plain([item for value in values if (item := value.get(name)) is not None])
+                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1))
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):
-            value, given = self.other(value), value
+            value, given = self._values(value) if self.as_tuple else self.other(value), value
             if value is None:
                 raise self.refuse(given)
         if self.aliases:
@@ -511,6 +518,13 @@ class Record(Node):
             except Mistake as mistake:
                 raise mistake.within(f".{name}") from None
         return record
+
+    def _values(self, value: Any) -> dict | None:
+        if not isinstance(value, (list, tuple)) or not len(value) <= len(self.fields):
+            return self.other(value)
+        if value and isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+            return dict(value) if all(isinstance(key, str) for key, _ in value) else self.other(value)
+        return dict(zip(self.fields, value, strict=False))
 
     def _renamed(self, value: Mapping) -> dict:
         renamed: dict[str, Any] = {}
@@ -596,7 +610,7 @@ def convert(records: list, schema: Node, side: str) -> pa.StructArray:
     for form in range(schema.forms):
         try:
             array = pa.array(dressed, schema.wire(form))
-            schema.plain(dressed)
+            schema.plain(dressed, form)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue
@@ -844,28 +858,45 @@ class Staging:
         return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
 
     def _gather(self, part: dict[str, pa.Array]) -> dict[str, pa.Array] | None:
-        """Give this process's columns to evaluate's shared cache; the first process gets those of all.
+        """Give this process's columns to evaluate's shared cache; the first process gets those of all, in their order.
 
-        A table has one number of rows, so the shorter side is filled up with nulls, which no record is.
+        A table has one number of rows, so the shorter side is filled up with nulls, which no record is. A process
+        returns only when its part was taken: with evaluate alone, one that is soon back for the next round would write
+        over the part that the first process is about to read.
         """
         n_rows = max(map(len, part.values()))
         padded = [pa.concat_arrays([column, pa.nulls(n_rows - len(column), column.type)]) for column in part.values()]
         module: Any = self
         module.selected_feature_format = module.features
-        module._init_writer()
-        module.writer.write_table(pa.table(padded, names=list(part)))
-        module._finalize()
-        module.cache_file_name = module.filelock = module.selected_feature_format = None
-        if module.process_id > 0:
-            return None
-        table = module.data.with_format("arrow")[:]
-        # A copy: the files that the table is mapped to are about to go.
-        gathered = {
-            side: self._join(side, [chunk.filter(chunk.is_valid()) for chunk in table.column(side).chunks])
-            for side in part
-        }
-        module.data = None
-        for lock, path in reversed(list(zip(module.filelocks, module.file_paths, strict=True))):
-            Path(path).unlink()
-            lock.release()
-        return gathered
+        try:
+            module._init_writer()
+            module.writer.write_table(pa.table(padded, names=list(part)))
+            module._finalize()
+            if module.process_id > 0:
+                _wait_until_gone(Path(module.cache_file_name), module.timeout)
+                return None
+            # A copy, by filtering: the files that the table is mapped to are about to go.
+            table = module.data.with_format("arrow")[:]
+            gathered = {
+                side: self._join(side, [chunk.filter(chunk.is_valid()) for chunk in table.column(side).chunks])
+                for side in part
+            }
+            # Its own file first: a process whose file is gone may begin the next round, and must find no lock of this.
+            for lock, path in zip(module.filelocks, module.file_paths, strict=True):
+                lock.release()
+                Path(path).unlink()
+            return gathered
+        finally:
+            for lock in (module.filelock, module.rendez_vous_lock):
+                if lock is not None:
+                    lock.release()
+            module.writer = module.data = module.filelocks = module.file_paths = None
+            module.cache_file_name = module.filelock = module.selected_feature_format = None
+
+
+def _wait_until_gone(path: Path, timeout: float) -> None:
+    deadline = time.monotonic() + timeout
+    while path.exists():
+        if time.monotonic() > deadline:
+            raise ValueError(f"{path}: still there after {timeout} s, expected the first process to take its records")
+        time.sleep(0.01)

@@ -21,11 +21,14 @@ class Corpus(NamedTuple):
         Which format was read.
     format_notes : dict of str to int
         What the format could not carry over, and how often.
+    unparsed : list of (line, text)
+        Generated text that could not be read.
     """
 
     records: list[Any]
     format: str
     format_notes: dict[str, int]
+    unparsed: list[tuple[int, str]] = []
 
 
 class TextFile(NamedTuple):

@@ -1,0 +1,405 @@
+"""Files of aspect sentiment triplets.
+
+``v2``
+    ASTE-Data-V2 (Xu et al. 2020): ``sentence####[([0, 1], [4], 'POS')]``, spans list every index.
+``span-aste``
+    The output of Span-ASTE (Xu et al. 2021): ``sentence#### #### ####[([6, 8], [1], 'POS')]``, spans are first and last
+    index.
+``v1``
+    ASTE-Data-V1 (Peng et al. 2019): ``sentence####tok=T-POS …####tok=S …``.
+``gts``
+    Grid tagging scheme (Wu et al. 2020): JSON with ``target_tags`` and ``opinion_tags`` such as ``screen\\B``.
+``jsonl``
+    One record of the metric a line, or a JSON array of them.
+``generated``
+    What generative models write, one sentence a line: ``(screen, large, positive); (…)`` or
+    ``screen | large | positive; …``.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from formats.files import Corpus, TextFile, json_lines, parse_json, parse_json_lines, read_text, write_text
+
+FORMATS = ("v2", "span-aste", "v1", "gts", "jsonl", "generated")
+SPAN_FORMATS = ("auto", "indices", "ends")
+SEPARATOR = "####"
+
+_SENTIMENTS = {"POS": "positive", "NEG": "negative", "NEU": "neutral", "CON": "conflict"}
+_POLARITIES = {name: label for label, word in _SENTIMENTS.items() for name in (label.lower(), word)}
+
+Triplet = dict[str, Any]
+
+
+def read(source: str | Path | IO[str], format: str = "auto", span_format: str = "auto") -> Corpus:
+    """Read a file of triplets.
+
+    Parameters
+    ----------
+    source : path or open text file
+    format : {"auto", "v2", "span-aste", "v1", "gts", "jsonl", "generated"}
+        ``"auto"`` tells the format by the content.
+    span_format : {"auto", "indices", "ends"}
+        What a span of ``v2`` or ``span-aste`` lists: every index, or the first and the last (once if they are one). By
+        default ``v2`` lists indices without a gap, since a gap shows that they are ends, and ``span-aste`` lists ends.
+
+    Returns
+    -------
+    Corpus
+        ``format_notes`` counts, for ``v1``, ``aspects_without_opinion`` and ``opinions_without_aspect``, which are in
+        no triplet; for ``generated``, ``unparsed``, and the attribute of this name lists them.
+
+    Raises
+    ------
+    ValueError
+        With file and line.
+    """
+    _check("format", format, ("auto", *FORMATS))
+    _check("span_format", span_format, SPAN_FORMATS)
+    file = read_text(source)
+    format = _detect(file) if format == "auto" else format
+    if format in ("v2", "span-aste"):
+        ends = span_format == "ends" or (span_format == "auto" and format == "span-aste")
+        gaps = span_format == "indices"
+        return Corpus([_line(file, *line, format, ends, gaps) for line in file.lines()], format, {})
+    readers: dict[str, Callable[[TextFile], Corpus]] = {
+        "v1": _read_v1,
+        "gts": _read_gts,
+        "jsonl": _read_json,
+        "generated": _read_generated,
+    }
+    return readers[format](file)
+
+
+def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(choices)}")
+
+
+def _detect(file: TextFile) -> str:
+    first = next((text for _, text in file.lines()), "").lstrip()
+    n_separators = first.count(SEPARATOR)
+    if n_separators and not first.startswith(("{", "[")):
+        return {1: "v2", 2: "v1"}.get(n_separators, "span-aste")
+    if first.startswith("["):
+        # one array over all lines is GTS, or records; an array a line is a record of the metric
+        try:
+            whole = json.loads(file.text)
+        except (ValueError, RecursionError):
+            whole = None
+        if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triples" in whole[0]:
+            return "gts"
+        return "jsonl"
+    return "jsonl" if first.startswith("{") else "generated"
+
+
+# --- lines with spans -------------------------------------------------------------------------------------------------
+
+
+def _line(file: TextFile, number: int, text: str, format: str, ends: bool, gaps: bool) -> dict[str, Any]:
+    parts = text.split(SEPARATOR)
+    expected = 2 if format == "v2" else 4
+    if len(parts) != expected:
+        raise file.error(number, f"{len(parts) - 1} times {SEPARATOR}, expected {expected - 1} in a line of {format}")
+    tokens = parts[0].split()
+    try:
+        listed = ast.literal_eval(parts[-1].strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise file.error(number, f"{_short(parts[-1])} is not a list of triplets") from None
+    if not isinstance(listed, list):
+        raise file.error(number, f"{_short(parts[-1])} is not a list of triplets")
+    triplets = []
+    for item in listed:
+        if not isinstance(item, (list, tuple)) or len(item) != 3:
+            raise file.error(number, f"{_short(item)} is not a triplet ([aspect], [opinion], polarity)")
+        aspect, opinion = (_span(file, number, span, len(tokens), ends, gaps) for span in item[:2])
+        triplets.append({"aspect": aspect, "opinion": opinion, "polarity": _polarity(file, number, item[2])})
+    return {"tokens": tokens, "triplets": triplets}
+
+
+def _span(file: TextFile, number: int, span: Any, n_tokens: int, ends: bool, gaps: bool) -> list[int]:
+    if not isinstance(span, (list, tuple)) or not span or not all(type(index) is int for index in span):
+        raise file.error(number, f"{_short(span)} is not a span, a list of token indices")
+    if ends:
+        if len(span) > 2 or span[0] > span[-1]:
+            raise file.error(
+                number, f"{_short(span)} is not a first and a last index; span_format='indices' reads lists of indices"
+            )
+        span = list(range(span[0], span[-1] + 1)) if span[-1] < n_tokens else span
+    if min(span) < 0 or max(span) >= n_tokens:
+        raise file.error(number, f"{_short(span)} is outside the sentence's {n_tokens} tokens (0 to {n_tokens - 1})")
+    if not ends and not gaps and max(span) - min(span) >= len(set(span)):
+        raise file.error(
+            number,
+            f"{_short(span)} has a gap: if it is first and last index, pass span_format='ends', "
+            f"and if the gap is meant, span_format='indices'",
+        )
+    return list(span)
+
+
+def _polarity(file: TextFile, number: int, value: Any) -> str:
+    label = _POLARITIES.get(value.lower()) if isinstance(value, str) else None
+    if label is None:
+        raise file.error(number, f"polarity {_short(value)} is not one of {', '.join(list(_SENTIMENTS)[:3])}")
+    return label
+
+
+def _short(value: object) -> str:
+    text = value.strip() if isinstance(value, str) else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# --- tags -------------------------------------------------------------------------------------------------------------
+
+
+def _runs(tags: list[str]) -> Iterator[tuple[str, list[int]]]:
+    """Runs of equal tags other than ``O``."""
+    start = 0
+    for end in range(1, len(tags) + 1):
+        if end == len(tags) or tags[end] != tags[start]:
+            if tags[start] != "O":
+                yield tags[start], list(range(start, end))
+            start = end
+
+
+def _read_v1(file: TextFile) -> Corpus:
+    """Unified tags: a run of equal tags is a term, and its number of letters ties aspects to opinions, each to each.
+
+    An aspect whose number no opinion has is in no triplet; it is counted, since the first-stage figures of some papers
+    include it.
+    """
+    records, notes = [], {"aspects_without_opinion": 0, "opinions_without_aspect": 0}
+    for number, text in file.lines():
+        parts = text.split(SEPARATOR)
+        if len(parts) != 3:
+            raise file.error(number, f"{len(parts) - 1} times {SEPARATOR}, expected 2 in a line of v1")
+        tokens = parts[0].split()
+        aspects, opinions = [], []
+        for tag, span in _runs(_tags(file, number, parts[1], tokens, "=", r"O|T+-(?:POS|NEG|NEU|CON)")):
+            letters, polarity = tag.split("-")
+            aspects.append((len(letters), span, polarity))
+        for tag, span in _runs(_tags(file, number, parts[2], tokens, "=", r"O|S+")):
+            opinions.append((len(tag), span))
+        triplets = [
+            {"aspect": aspect, "opinion": opinion, "polarity": polarity}
+            for tie, aspect, polarity in aspects
+            for other, opinion in opinions
+            if tie == other
+        ]
+        ties = {tie for tie, _, _ in aspects}, {tie for tie, _ in opinions}
+        notes["aspects_without_opinion"] += sum(tie not in ties[1] for tie, _, _ in aspects)
+        notes["opinions_without_aspect"] += sum(tie not in ties[0] for tie, _ in opinions)
+        records.append({"tokens": tokens, "triplets": triplets})
+    return Corpus(records, "v1", notes)
+
+
+def _tags(file: TextFile, number: int, text: str, tokens: list[str], sign: str, allowed: str) -> list[str]:
+    """The tags of ``token<sign>tag`` pairs, checked against the sentence and against the tags of the format."""
+    pairs = [pair.rpartition(sign) for pair in text.split()]
+    if [token for token, _, _ in pairs] != tokens:
+        at = next((i for i, (pair, token) in enumerate(zip(pairs, tokens, strict=False)) if pair[0] != token), None)
+        where = (
+            f"{len(pairs)} tagged tokens for {len(tokens)}" if at is None else f"{''.join(pairs[at])!r} at token {at}"
+        )
+        raise file.error(number, f"tags do not line up with the sentence: {_short(where)}")
+    for index, (token, _, tag) in enumerate(pairs):
+        if not re.fullmatch(allowed, tag):
+            raise file.error(number, f"tag {_short(tag)!r} of token {index} ({_short(token)}) is not of the format")
+    return [tag for _, _, tag in pairs]
+
+
+def _read_gts(file: TextFile) -> Corpus:
+    """Grid tags: each ``B`` starts a span, and an entry stands for every target with every opinion that it marks."""
+    sentences = parse_json(file)
+    if not isinstance(sentences, list):
+        raise file.error(1, f"{_short(sentences)} is not a list of sentences")
+    records = []
+    for index, sentence in enumerate(sentences):
+        place = f"sentence {index}"
+        if not isinstance(sentence, dict) or not isinstance(sentence.get("sentence"), str):
+            raise file.error(1, f"{place}: {_short(sentence)} has no sentence")
+        entries = sentence.get("triples")
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise file.error(1, f"{place}: {_short(entries)} is not a list of triples")
+        tokens, triplets = sentence["sentence"].split(), []
+        for entry in entries:
+            spans = [_bio(file, place, entry, key, tokens) for key in ("target_tags", "opinion_tags")]
+            polarity = _polarity(file, 1, entry.get("sentiment"))
+            triplets += [{"aspect": a, "opinion": o, "polarity": polarity} for a in spans[0] for o in spans[1]]
+        record = {"tokens": tokens, "triplets": triplets}
+        records.append({"id": sentence["id"], **record} if sentence.get("id") is not None else record)
+    return Corpus(records, "gts", {})
+
+
+def _bio(file: TextFile, place: str, entry: dict[str, Any], key: str, tokens: list[str]) -> list[list[int]]:
+    if not isinstance(entry.get(key), str):
+        raise file.error(1, f"{place}: {key} is {_short(entry.get(key))}, expected tagged tokens")
+    spans: list[list[int]] = []
+    before = "O"
+    for index, tag in enumerate(_tags(file, 1, entry[key], tokens, "\\", "[BIO]")):
+        if tag == "B":
+            spans.append([index])
+        elif tag == "I":
+            if before == "O":
+                raise file.error(1, f"{place}: {key} has an I without a B before it, at token {index}")
+            spans[-1].append(index)
+        before = tag
+    return spans
+
+
+# --- records and generated text ---------------------------------------------------------------------------------------
+
+
+def _read_json(file: TextFile) -> Corpus:
+    """One record a line, or one array of records over the whole file."""
+    lines = list(file.lines())
+    if lines and lines[0][1].lstrip().startswith("["):
+        try:
+            whole = json.loads(file.text)
+        except (ValueError, RecursionError):
+            whole = None
+        if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triplets" in whole[0]:
+            return Corpus(whole, "jsonl", {})
+    records = []
+    for number, record in parse_json_lines(file):
+        if not isinstance(record, (dict, list)):
+            raise file.error(number, f"{_short(record)} is not a record")
+        records.append(record)
+    return Corpus(records, "jsonl", {})
+
+
+def _read_generated(file: TextFile) -> Corpus:
+    """Terms as text. A line is a sentence, an empty one a sentence without triplets; a piece that is not three terms of
+    which the last is a polarity cannot be scored: it is counted and listed, with its line.
+    """
+    lines = file.text.split("\n")
+    if lines and not lines[-1].strip():
+        lines.pop()
+    records, unparsed = [], []
+    for number, text in enumerate(lines, start=1):
+        triplets = []
+        for piece in _pieces(text):
+            terms = _terms(piece)
+            if terms is None:
+                unparsed.append((number, piece))
+            else:
+                triplets.append(terms)
+        records.append({"triplets": triplets})
+    return Corpus(records, "generated", {"unparsed": len(unparsed)}, unparsed)
+
+
+def _pieces(text: str) -> list[str]:
+    """The linearised triplets of a sentence: separated by semicolons, or each in parentheses."""
+    pieces = re.split(r";|(?<=\))\s*,?\s*(?=\()", text)
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _terms(piece: str) -> Triplet | None:
+    if "|" in piece:
+        terms = piece.split("|")
+    elif piece.startswith("(") and piece.endswith(")"):
+        terms = piece[1:-1].split(",")
+    else:
+        return None
+    terms = [term.strip() for term in terms]
+    if len(terms) != 3 or not all(terms) or terms[2].lower() not in _POLARITIES:
+        return None
+    return {"aspect": terms[0], "opinion": terms[1], "polarity": _POLARITIES[terms[2].lower()]}
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def write(records: list[dict[str, Any]], path: str | Path, format: str = "v2") -> None:
+    """Write records with dict triplets to a file that `read` takes.
+
+    Parameters
+    ----------
+    records : list of dict
+        With ``tokens`` and token indices; ``generated`` writes terms as text, and ``jsonl`` whatever there is.
+    path : path
+    format : {"v2", "span-aste", "gts", "jsonl", "generated"}
+        ``v1`` can be read only: its tags cannot hold every set of triplets.
+
+    Raises
+    ------
+    ValueError
+        A record does not fit the format: no tokens, a gap where spans are ends, a term that holds the format's signs.
+    """
+    _check("format", format, tuple(name for name in FORMATS if name != "v1"))
+    if format == "jsonl":
+        return write_text(path, json_lines(records))
+    if format == "gts":
+        sentences = [_gts_sentence(index, record) for index, record in enumerate(records)]
+        return write_text(path, json.dumps(sentences, ensure_ascii=False, indent=1) + "\n")
+    line = _generated_line if format == "generated" else _span_line
+    return write_text(path, "".join(line(i, record, format) + "\n" for i, record in enumerate(records)))
+
+
+def _tokens(index: int, record: dict[str, Any]) -> list[str]:
+    tokens = record.get("tokens")
+    if not tokens or not all(isinstance(token, str) and token.split() == [token] for token in tokens):
+        raise ValueError(f"records[{index}].tokens: {_short(tokens)}, expected tokens without white space")
+    if any(SEPARATOR in token for token in tokens):
+        raise ValueError(
+            f"records[{index}].tokens: {SEPARATOR} separates the parts of a line, expected tokens without it"
+        )
+    return tokens
+
+
+def _span_line(index: int, record: dict[str, Any], format: str) -> str:
+    triplets = []
+    for triplet in record["triplets"]:
+        spans = [sorted(set(triplet[name])) for name in ("aspect", "opinion")]
+        for span in spans:
+            if span[-1] - span[0] >= len(span):
+                raise ValueError(f"records[{index}].triplets: {span} has a gap, which {format} cannot hold")
+        if format == "span-aste":
+            spans = [sorted({span[0], span[-1]}) for span in spans]
+        triplets.append((*spans, triplet["polarity"]))
+    middle = f"{SEPARATOR} " * 2 if format == "span-aste" else ""
+    return f"{' '.join(_tokens(index, record))}{middle}{SEPARATOR}{triplets!r}"
+
+
+def _generated_line(index: int, record: dict[str, Any], format: str) -> str:
+    pieces = []
+    for triplet in record["triplets"]:
+        terms = [
+            triplet[name]
+            if isinstance(triplet[name], str)
+            else " ".join(_tokens(index, record)[i] for i in triplet[name])
+            for name in ("aspect", "opinion")
+        ]
+        if any(re.search(r"[;|\n]", term) for term in terms):
+            raise ValueError(f"records[{index}].triplets: {terms} hold ; or |, which separate in {format} text")
+        pieces.append(" | ".join([*terms, _SENTIMENTS[triplet["polarity"]]]))
+    return "; ".join(pieces)
+
+
+def _gts_sentence(index: int, record: dict[str, Any]) -> dict[str, Any]:
+    tokens = _tokens(index, record)
+    name = str(record.get("id", index))
+
+    def tagged(span: list[int]) -> str:
+        chosen = set(span)
+        tags = ["O" if i not in chosen else "I" if i - 1 in chosen else "B" for i in range(len(tokens))]
+        if tags.count("B") > 1:
+            raise ValueError(f"records[{index}].triplets: {sorted(chosen)} has a gap, which gts cannot hold")
+        return " ".join(f"{token}\\{tag}" for token, tag in zip(tokens, tags, strict=True))
+
+    triples = [
+        {
+            "uid": f"{name}-{number}",
+            "target_tags": tagged(triplet["aspect"]),
+            "opinion_tags": tagged(triplet["opinion"]),
+            "sentiment": _SENTIMENTS[triplet["polarity"]],
+        }
+        for number, triplet in enumerate(record["triplets"])
+    ]
+    return {"id": name, "sentence": " ".join(tokens), "triples": triples}

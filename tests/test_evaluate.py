@@ -1,0 +1,235 @@
+"""Every metric in every way that Evaluate offers: from a file and from the Hub, at once and piece by piece, alone,
+combined, and in several processes. The figures of the examples must come out the same.
+"""
+
+import http.server
+import json
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import datasets
+import evaluate
+import pytest
+from conftest import ROOT, load
+
+from examples.demo import EXAMPLES
+
+FOLDER = ROOT / "examples"
+NAMES = [f"{example.metric}-{example.config}" if example.config else example.metric for example in EXAMPLES]
+every_example = pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
+
+
+def sides(example):
+    return [example.read(FOLDER / path) for path in (example.predictions, example.references)]
+
+
+def at_once(example):
+    predictions, references = sides(example)
+    return load(example.metric, example.config).compute(
+        predictions=predictions, references=references, **example.options
+    )
+
+
+@every_example
+def test_results_are_plain_python(example, tmp_path):
+    result = at_once(example)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    evaluate.save(tmp_path, **result)
+
+
+@every_example
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_small_batches(example, size):
+    predictions, references = sides(example)
+    metric = load(example.metric, example.config)
+    for start in range(0, max(len(predictions), len(references)), size):
+        metric.add_batch(
+            predictions=predictions[start : start + size],
+            references=references[start : start + size],
+        )
+    assert metric.compute(**example.options) == at_once(example)
+
+
+@every_example
+def test_sides_apart_and_the_rest_at_compute(example):
+    predictions, references = sides(example)
+    metric = load(example.metric, example.config)
+    metric.add_batch(references=references[:2])
+    metric.add_batch(predictions=predictions)
+    assert metric.compute(references=references[2:], **example.options) == at_once(example)
+
+
+@every_example
+def test_one_by_one(example):
+    predictions, references = sides(example)
+    if len(predictions) != len(references):
+        pytest.skip("predictions are not one a reference")
+    metric = load(example.metric, example.config)
+    for prediction, reference in zip(predictions, references, strict=True):
+        metric.add(prediction=prediction, reference=reference)
+    assert len(metric) == len(references)
+    assert metric.compute(**example.options) == at_once(example)
+
+
+@every_example
+def test_twice_the_same(example):
+    predictions, references = sides(example)
+    metric = load(example.metric, example.config)
+    results = [metric.compute(predictions=predictions, references=references, **example.options) for _ in range(2)]
+    assert results[0] == results[1]
+
+
+@every_example
+def test_combined(example):
+    predictions, references = sides(example)
+    pair = [load(example.metric, example.config) for _ in range(2)]
+    both = evaluate.combine(dict(zip("ab", pair, strict=True)), force_prefix=True)
+    expected = at_once(example)
+    result = both.compute(predictions=predictions, references=references, **example.options)
+    assert result == {f"{name}_{key}": value for name in "ab" for key, value in expected.items()}
+    if len(predictions) == len(references):
+        for prediction, reference in zip(predictions, references, strict=True):
+            both.add(prediction, reference)
+        assert both.compute(**example.options) == result
+
+
+@every_example
+def test_a_dataset_as_references(example):
+    predictions, references = sides(example)
+    if not all(isinstance(record, dict) for record in references):
+        pytest.skip("references are not dicts")
+    rows = datasets.Dataset.from_list(json.loads(json.dumps(references)))
+    result = load(example.metric, example.config).compute(predictions=predictions, references=rows, **example.options)
+    assert result == at_once(example)
+
+
+@every_example
+def test_a_metric_with_records_can_be_pickled(example):
+    predictions, references = sides(example)
+    metric = load(example.metric, example.config)
+    metric.add_batch(predictions=predictions, references=references)
+    copy = pickle.loads(pickle.dumps(metric._held))  # noqa: S301
+    assert copy["references"][0].equals(metric._held["references"][0])
+
+
+@every_example
+def test_unknown_inputs_are_named(example):
+    metric = load(example.metric, example.config)
+    with pytest.raises(ValueError, match=r"^labels: not an input of .*, expected predictions and references$"):
+        metric.add_batch(predictions=[], references=[], labels=[])
+
+
+SCRIPT = """
+import json, sys
+import evaluate
+sys.path.insert(0, {root!r})
+from examples.demo import EXAMPLES, ROOT
+example = EXAMPLES[{index}]
+predictions, references = (example.read(ROOT / "examples" / path) for path in (example.predictions, example.references))
+"""
+
+ONE_OF_TWO = (
+    SCRIPT
+    + """
+process = int(sys.argv[1])
+metric = evaluate.load(str(ROOT / f"{{example.metric}}_metric.py"), example.config, num_process=2, process_id=process,
+                       experiment_id="two", cache_dir=sys.argv[2])
+start, end = (0, 3) if process == 0 else (3, None)
+for refused in range(2):
+    try:
+        metric.compute(nonsense=1)
+    except ValueError:
+        pass
+metric.add_batch(predictions=predictions[start:end])
+metric.add_batch(references=references[start:end])
+print(json.dumps(metric.compute(**example.options)))
+print(json.dumps(metric.compute(predictions=predictions[start:end], references=references[start:end],
+                                **example.options)))
+"""
+)
+
+
+@every_example
+def test_two_processes(example, tmp_path):
+    script = ONE_OF_TWO.format(root=str(ROOT), index=EXAMPLES.index(example))
+    runs = [
+        subprocess.Popen([sys.executable, "-c", script, str(process), str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for process in range(2)
+    ]
+    outputs = [run.communicate(timeout=120)[0].splitlines() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0]
+    assert outputs[1] == ["null", "null"]
+    expected = json.loads(json.dumps(at_once(example)))
+    assert [json.loads(line) for line in outputs[0]] == [expected, expected]
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """The files of a Space under its branch `main`, and nothing else."""
+
+    def do_GET(self):
+        user, name, kind, branch, file = self.path.removeprefix("/spaces/").split("?")[0].split("/")
+        path = ROOT / file
+        found = (user, kind, branch) == ("someone", "resolve", "main") and path.is_file()
+        if not found or file not in {f"{name}.py", "matching.py", "records.py"}:
+            self.send_error(404)
+            return
+        data = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.send_header("ETag", f'"{hash(data)}"')
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(data)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *args):
+        pass
+
+
+FROM_HUB = (
+    SCRIPT
+    + """
+evaluate.utils.logging.set_verbosity_error()
+metric = evaluate.load(f"someone/{{example.metric}}_metric", example.config)
+print(json.dumps(metric.compute(predictions=predictions, references=references, **example.options)))
+"""
+)
+
+
+@every_example
+def test_from_the_hub(example, tmp_path):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    environment = {
+        **os.environ,
+        "HF_HOME": str(tmp_path),
+        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    script = FROM_HUB.format(root=str(ROOT), index=EXAMPLES.index(example))
+    try:
+        run = subprocess.run(
+            [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == json.loads(json.dumps(at_once(example)))
+    assert list(Path(tmp_path).rglob(f"{example.metric}_metric.py"))
+
+
+def test_the_demo_shows_every_example(capsys):
+    from examples import demo
+
+    demo.main()
+    shown = capsys.readouterr().out
+    for example in EXAMPLES:
+        assert f"{example.metric} ({example.config})" in shown or f"{example.metric}: " in shown
+    assert "headline" in shown

@@ -1,0 +1,320 @@
+"""The files of ASTE: what is read from them, what is refused, and what comes back after writing."""
+
+import io
+import json
+
+import pytest
+from conftest import benchmark_file
+from hypothesis import given
+from hypothesis import strategies as st
+
+from formats.aste import read, write
+
+SENTENCE = "The battery life is great"
+
+
+def parse(text, **options):
+    return read(io.StringIO(text), **options)
+
+
+def one(text, **options):
+    """The triplets of the only sentence, as tuples."""
+    (record,) = parse(text, **options).records
+    return [(t["aspect"], t["opinion"], t["polarity"]) for t in record["triplets"]]
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def test_v2_lists_every_index():
+    corpus = parse(f"{SENTENCE}####[([1, 2], [4], 'POS')]\n\nFine .####[]\n")
+    assert corpus.format == "v2"
+    assert corpus.records == [
+        {"tokens": SENTENCE.split(), "triplets": [{"aspect": [1, 2], "opinion": [4], "polarity": "POS"}]},
+        {"tokens": ["Fine", "."], "triplets": []},
+    ]
+
+
+def test_span_ast_output_lists_ends():
+    line = f"{SENTENCE}#### #### ####[([0, 2], [4], 'POS')]\n"
+    assert parse(line).format == "span-aste"
+    assert one(line) == [([0, 1, 2], [4], "POS")]
+    assert one(line, span_format="indices") == [([0, 2], [4], "POS")]
+
+
+def test_a_gap_in_v2_names_the_option():
+    line = f"{SENTENCE}####[([0, 2], [4], 'POS')]\n"
+    with pytest.raises(
+        ValueError, match=r"^<file>:1: \[0, 2\] has a gap: .*span_format='ends'.*span_format='indices'$"
+    ):
+        parse(line)
+    assert one(line, span_format="ends") == [([0, 1, 2], [4], "POS")]
+    assert one(line, span_format="indices") == [([0, 2], [4], "POS")]
+
+
+def test_v1_ties_by_the_number_of_letters():
+    text = (
+        "food and staff good , slow and rude , bar####"
+        "food=T-POS and=O staff=TT-NEG good=O ,=O slow=O and=O rude=O ,=O bar=TTT-NEU####"
+        "food=O and=O staff=O good=S ,=O slow=SS and=O rude=SS ,=O bar=O\n"
+    )
+    corpus = parse(text)
+    assert corpus.format == "v1"
+    assert one(text) == [([0], [3], "POS"), ([2], [5], "NEG"), ([2], [7], "NEG")]
+    assert corpus.format_notes == {"aspects_without_opinion": 1, "opinions_without_aspect": 0}
+
+
+def test_v1_takes_runs_as_terms_and_ties_each_with_each():
+    text = "a=b c d e####a=b=T-POS c=T-POS d=O e=T-POS####a=b=O c=O d=S e=O\n"
+    assert one(text) == [([0, 1], [2], "POS"), ([3], [2], "POS")]
+
+
+def test_gts_entries_stand_for_every_target_with_every_opinion():
+    entry = {"target_tags": r"a\B b\I c\O d\B", "opinion_tags": r"a\O b\O c\B d\O", "sentiment": "negative"}
+    corpus = parse(json.dumps([{"id": "x:1", "sentence": "a b c d", "triples": [entry]}]))
+    assert corpus.format == "gts"
+    assert corpus.records == [
+        {
+            "id": "x:1",
+            "tokens": ["a", "b", "c", "d"],
+            "triplets": [
+                {"aspect": [0, 1], "opinion": [2], "polarity": "NEG"},
+                {"aspect": [3], "opinion": [2], "polarity": "NEG"},
+            ],
+        }
+    ]
+
+
+def test_gts_starts_a_span_at_each_b():
+    entry = {"target_tags": r"a\B b\B c\O", "opinion_tags": r"a\O b\O c\B", "sentiment": "neutral"}
+    assert one(json.dumps([{"sentence": "a b c", "triples": [entry]}])) == [([0], [2], "NEU"), ([1], [2], "NEU")]
+
+
+@pytest.mark.parametrize(("name", "sentences", "triplets"), [("lap14", 332, 547), ("sentivent", 727, 271)])
+def test_gts_files(name, sentences, triplets):
+    corpus = read(benchmark_file(f"aste/gts/{name}_test.json"))
+    assert (corpus.format, len(corpus.records)) == ("gts", sentences)
+    assert sum(len(record["triplets"]) for record in corpus.records) == triplets
+    assert len({record["id"] for record in corpus.records}) == sentences
+
+
+@pytest.mark.parametrize(
+    "text", ['{"triplets": []}\n{"triplets": []}\n', "[]\n[]\n", '[{"triplets": []}, {"triplets": []}]']
+)
+def test_json_lines_of_records(text):
+    corpus = parse(text)
+    assert corpus.format == "jsonl"
+    assert [record["triplets"] if isinstance(record, dict) else record for record in corpus.records] == [[], []]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(screen, very large, positive); (battery, short, NEG)",
+        "(screen, very large, positive) (battery, short, Negative)",
+        "(screen, very large, positive), (battery, short, negative);",
+        "screen | very large | positive ; battery | short | negative",
+    ],
+)
+def test_generated_text(line):
+    assert one(line) == [("screen", "very large", "POS"), ("battery", "short", "NEG")]
+
+
+def test_what_does_not_parse_is_counted_and_listed():
+    corpus = parse("(a, b, positive); (a, b)\n\nnonsense; x | y | maybe\n(a, b, c, negative)\n", format="generated")
+    assert [len(record["triplets"]) for record in corpus.records] == [1, 0, 0, 0]
+    assert corpus.format_notes == {"unparsed": 4}
+    assert corpus.unparsed == [(1, "(a, b)"), (3, "nonsense"), (3, "x | y | maybe"), (4, "(a, b, c, negative)")]
+
+
+def test_only_newlines_end_a_line():
+    corpus = parse("one\u2028two x\x85y####[([0], [1], 'POS')]\r\nb c####[]\r\n")
+    assert len(corpus.records) == 2
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+GOOD_V1 = "a b####a=T-POS b=O####a=O b=S"
+GTS = '[{"sentence": "a b", "triples": [{"target_tags": "%s", "opinion_tags": "%s", "sentiment": "%s"}]}]'
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a b####[([0], [1], 'POS')", "[([0], [1], 'POS') is not a list of triplets"),
+        ("a b####__import__('os').system('true')", "is not a list of triplets"),
+        ("a b####" + "(" * 5000, "is not a list of triplets"),
+        ("a b####7", "7 is not a list of triplets"),
+        ("a b####[([0], [1])]", "([0], [1]) is not a triplet"),
+        ("a b####[7]", "7 is not a triplet"),
+        ("a b####[(0, [1], 'POS')]", "0 is not a span, a list of token indices"),
+        ("a b####[([], [1], 'POS')]", "[] is not a span, a list of token indices"),
+        ("a b####[([True], [1], 'POS')]", "[True] is not a span, a list of token indices"),
+        ("a b####[([0.5], [1], 'POS')]", "[0.5] is not a span, a list of token indices"),
+        ("a b####[([2], [1], 'POS')]", "[2] is outside the sentence's 2 tokens (0 to 1)"),
+        ("a b####[([-1], [1], 'POS')]", "[-1] is outside the sentence's 2 tokens (0 to 1)"),
+        ("a b####[([0], [1], 'FINE')]", "polarity FINE is not one of POS, NEG, NEU"),
+        ("a b####[([0], [1], 3)]", "polarity 3 is not one of POS, NEG, NEU"),
+        ("a b####x####y", "2 times ####, expected 1 in a line of v2"),
+    ],
+)
+def test_a_bad_line_is_named(line, words):
+    with pytest.raises(ValueError) as caught:
+        parse(f"a b####[]\n{line}\n")
+    assert str(caught.value).startswith("<file>:2: ")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a b####[]", "1 times ####, expected 2 in a line of v1"),
+        ("a b####a=O####a=O b=S", "tags do not line up with the sentence: 1 tagged tokens for 2"),
+        ("a b####a=O c=O####a=O b=S", "tags do not line up with the sentence: 'c=O' at token 1"),
+        ("a b####a=O b=T####a=O b=S", "tag 'T' of token 1 (b) is not of the format"),
+        ("a b####a=O b=O####a=O b=T-POS", "tag 'T-POS' of token 1 (b) is not of the format"),
+    ],
+)
+def test_bad_tags_are_named(line, words):
+    with pytest.raises(ValueError) as caught:
+        parse(f"{GOOD_V1}\n{line}\n")
+    assert str(caught.value) == f"<file>:2: {words}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "<file>:1: not JSON: "),
+        ("[\n7]", "<file>:1: sentence 0: 7 has no sentence"),
+        ('[{"sentence": "a", "triples": 7}]', "<file>:1: sentence 0: 7 is not a list of triples"),
+        (GTS % (r"a\\B b\\O", r"a\\O", "positive"), "<file>:1: tags do not line up with the sentence"),
+        (GTS % (r"a\\B b\\X", r"a\\O b\\B", "positive"), "<file>:1: tag 'X' of token 1 (b) is not of the format"),
+        (GTS % (r"a\\O b\\I", r"a\\B b\\O", "positive"), "<file>:1: sentence 0: target_tags has an I without a B"),
+        (GTS % (r"a\\O b\\B", r"a\\B b\\O", "good"), "<file>:1: polarity good is not one of POS, NEG, NEU"),
+        ('[{"sentence": "a b", "triples": [{}]}]', "<file>:1: sentence 0: target_tags is None, expected tagged tokens"),
+    ],
+)
+def test_bad_grid_tags_are_named(text, words):
+    with pytest.raises(ValueError) as caught:
+        parse(text, format="gts")
+    assert str(caught.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"triplets": []}\n{"triplets": [}\n', "<file>:2: not JSON: Expecting value at column 15"),
+        ('{"triplets": []}\n7\n', "<file>:2: 7 is not a record"),
+        ("[]\n" + "[" * 100_000, "<file>:2: not readable: nested too deeply"),
+    ],
+)
+def test_bad_json_lines_are_named(text, words):
+    with pytest.raises(ValueError) as caught:
+        parse(text)
+    assert str(caught.value) == words
+
+
+def test_options_are_checked():
+    with pytest.raises(
+        ValueError, match=r"^format: 'v3' is not one of auto, v2, span-aste, v1, gts, jsonl, generated$"
+    ):
+        parse("", format="v3")
+    with pytest.raises(ValueError, match=r"^span_format: 'x' is not one of auto, indices, ends$"):
+        parse("", span_format="x")
+    with pytest.raises(
+        ValueError, match=r"^<file>:1: \[0, 1, 2\] is not a first and a last index; span_format='indices'"
+    ):
+        parse("a b c####[([0, 1, 2], [1], 'POS')]", span_format="ends")
+    with pytest.raises(ValueError, match=r"^format: 'v1' is not one of v2, span-aste, gts, jsonl, generated$"):
+        write([], "x", "v1")
+
+
+def test_files_that_are_not_text(tmp_path):
+    (tmp_path / "latin.txt").write_bytes(b"a b####[]\ncaf\xe9####[]\n")
+    with pytest.raises(ValueError, match=r"latin\.txt:2: not UTF-8 text"):
+        read(tmp_path / "latin.txt")
+    (tmp_path / "plain.gz").write_bytes(b"a b####[]\n")
+    with pytest.raises(ValueError, match=r"plain\.gz:1: not a gzip file"):
+        read(tmp_path / "plain.gz")
+
+
+@given(st.text(alphabet="ab #[](),'0129POSNEG=T\\\n{}\":|;", max_size=60))
+def test_any_text_is_read_or_refused_with_its_line(text):
+    for format in ("auto", "v1", "v2", "span-aste", "gts", "generated"):
+        try:
+            corpus = parse(text, format=format)
+        except ValueError as error:
+            assert str(error).startswith("<file>:")
+            assert "\n" not in str(error)
+        else:
+            assert isinstance(corpus.records, list)
+
+
+# --- there and back ---------------------------------------------------------------------------------------------------
+
+words = st.text(alphabet="abcé-'\"", min_size=1, max_size=4)
+
+
+@st.composite
+def sentences(draw):
+    tokens = draw(st.lists(words, min_size=1, max_size=8))
+
+    def span():
+        start = draw(st.integers(0, len(tokens) - 1))
+        return list(range(start, draw(st.integers(start, len(tokens) - 1)) + 1))
+
+    polarity = st.sampled_from(["POS", "NEG", "NEU", "CON"])
+    triplets = [
+        {"aspect": span(), "opinion": span(), "polarity": draw(polarity)} for _ in range(draw(st.integers(0, 3)))
+    ]
+    return {"tokens": tokens, "triplets": triplets}
+
+
+@pytest.mark.parametrize("format", ["v2", "span-aste", "gts", "jsonl"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@given(records=st.lists(sentences(), min_size=1, max_size=4))
+def test_records_come_back(tmp_path_factory, format, suffix, records):
+    path = tmp_path_factory.mktemp("aste") / f"file{suffix}"
+    write(records, path, format)
+    corpus = read(path)
+    assert corpus.format == format
+    back = [{key: value for key, value in record.items() if key != "id"} for record in corpus.records]
+    assert back == records
+
+
+@given(records=st.lists(sentences(), min_size=1, max_size=4))
+def test_generated_text_comes_back_as_terms(tmp_path_factory, records):
+    path = tmp_path_factory.mktemp("aste") / "file"
+    write(records, path, "generated")
+    corpus = read(path, "generated")
+    assert corpus.format_notes == {"unparsed": 0}
+    for record, back in zip(records, corpus.records, strict=True):
+        for triplet, terms in zip(record["triplets"], back["triplets"], strict=True):
+            assert terms["aspect"] == " ".join(record["tokens"][i] for i in triplet["aspect"])
+            assert terms["polarity"] == triplet["polarity"]
+
+
+@pytest.mark.parametrize(
+    ("record", "format", "words"),
+    [
+        ({"triplets": []}, "v2", "records[0].tokens: None, expected tokens without white space"),
+        ({"tokens": ["a b"], "triplets": []}, "v2", "records[0].tokens: ['a b'], expected tokens without white space"),
+        ({"tokens": ["a####"], "triplets": []}, "v2", "records[0].tokens: #### separates"),
+        (
+            {"tokens": list("abc"), "triplets": [{"aspect": [0, 2], "opinion": [1], "polarity": "POS"}]},
+            "gts",
+            "records[0].triplets: [0, 2] has a gap, which gts cannot hold",
+        ),
+        (
+            {"tokens": list("abc"), "triplets": [{"aspect": [0, 2], "opinion": [1], "polarity": "POS"}]},
+            "span-aste",
+            "records[0].triplets: [0, 2] has a gap, which span-aste cannot hold",
+        ),
+        ({"triplets": [{"aspect": "a|b", "opinion": "c", "polarity": "POS"}]}, "generated", "records[0].triplets: ["),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(tmp_path, record, format, words):
+    with pytest.raises(ValueError) as caught:
+        write([record], tmp_path / "file", format)
+    assert str(caught.value).startswith(words)
