@@ -1,5 +1,6 @@
 """Both configurations: published figures, slow plain oracles, options, refused input."""
 
+import doctest
 import json
 import math
 import random
@@ -13,7 +14,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import benchmark_file, expected, load, perturbed
+from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -1157,3 +1158,36 @@ def test_matthews_correlation_of_many_pairs():
     matrix = np.array([[3_000_000_000, 1_000_000, 0], [2_000_000, 4_000_000_000, 0], [0, 0, 0]])
     phi = (3e9 * 4e9 - 1e6 * 2e6) / math.sqrt(3.001e9 * 4.002e9 * 3.002e9 * 4.001e9)
     assert score_labels(matrix, tuple(LABELS))["matthews_correlation"] == pytest.approx(phi)
+
+
+# --- examples and documentation ---------------------------------------------------------------------------------------
+
+
+def test_examples_show_every_kind():
+    folder = ROOT / "examples" / "propsegment"
+    predictions, references = (
+        formats.propsegment.read(folder / name) for name in ("predictions.txt", "references.jsonl")
+    )
+    assert predictions.format_notes == {"unparsed": 1}
+    result = segment(predictions.records, references.records, return_errors=True)
+    assert {error["kind"] for error in result["errors"]} == {"near_miss", "merged", "split", "spurious", "missed"}
+    assert result["repeated_predictions"] == result["empty_references"] == 1
+    assert result["recall"] < result["precision"] < 1
+    labels, entries = (formats.propsegment.read(folder / name) for name in ("labels.jsonl", "relationships.jsonl"))
+    result = entail(labels.records, entries.records)
+    assert result["no_reference"] == 1
+    assert result["balanced_accuracy"] != result["accuracy"] != result["three_way_accuracy"]
+
+
+def test_docstring_examples():
+    for config in ("segmentation", "entailment"):
+        metric = load("propsegment", config)
+        lines = doctest.DocTestParser().get_doctest(metric.inputs_description, {}, config, None, 0)
+        # The documented path is that of a reader in the project's folder.
+        for example in lines.examples:
+            example.source = example.source.replace(
+                '"propsegment_metric.py"', repr(str(ROOT / "propsegment_metric.py"))
+            )
+        runner = doctest.DocTestRunner()
+        assert runner.run(lines).failed == 0
+        assert runner.tries > 3
