@@ -164,7 +164,7 @@ def _bare_record(value: Any) -> dict | None:
 
 
 def _form(value: Any) -> str:
-    """Whether a reference is an entry of the benchmark's files."""
+    """Whether a reference is an entry of the benchmark's files: one with responses is, whatever else it has."""
     is_entry = isinstance(value, (dict, Mapping)) and value.get("segmentation_responses") is not None
     return "entry" if is_entry else "record"
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
+import pytest
 from conftest import ROOT  # noqa: F401  (puts the project on the path)
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,6 +117,21 @@ def test_overlaps_by_counting_and_by_sorting_columns(left, right, token_step, gr
     edges = overlaps(left, left_group, right, right_group)
     found = zip(*(column.tolist() for column in (*edges, jaccard(edges, left, right))), strict=True)
     assert list(found) == naive_overlaps(left, left_group, right, right_group)
+
+
+@given(st.lists(st.sets(st.integers(0, 5), min_size=1), max_size=5), st.sampled_from([0, 10**9]))
+def test_overlaps_by_dense_and_sparse_products(items, speed):
+    def side(items):
+        tokens = [np.array(sorted(tokens)) for tokens in items]
+        return spans(np.cumsum([0, *map(len, tokens)]), np.concatenate([np.zeros(0, np.int64), *tokens]))
+
+    left, right, group = side(items), side(items[::-1]), np.zeros(len(items), np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_DENSE_SPEED", speed)
+        edges = overlaps(left, group, right, group)
+    assert all(column.dtype == np.int64 for column in edges)
+    found = zip(*(column.tolist() for column in (*edges, jaccard(edges, left, right))), strict=True)
+    assert list(found) == naive_overlaps(left, group, right, group)
 
 
 def test_equal_items_can_always_be_aligned_without_loss():

@@ -234,16 +234,11 @@ def test_entailment_of_the_dev_file():
 
 
 def test_the_two_alignments_differ():
-    # The smallest sets with both crossed pairs better in total than the counting pair with its rest.
-    rng = random.Random(0)
-    while True:
-        sets = [frozenset(rng.sample(range(12), rng.randint(6, 11))) for _ in range(4)]
-        (a, b), (c, d) = sets[:2], sets[2:]
-        straight, crossed = similarity(a, c) + similarity(b, d), similarity(a, d) + similarity(b, c)
-        counting = similarity(a, c) >= Fraction(4, 5)
-        if crossed > straight and counting and max(similarity(a, d), similarity(b, c)) < Fraction(4, 5):
-            break
-    predicted, gold = [sorted(a), sorted(b)], [sorted(c), sorted(d)]
+    # Similarities [[.8, .7], [.7, .45]]: 88/110, 91/130, 98/140 and 81/180. Crossing has the larger total, 1.4 to 1.25.
+    predicted = [[*range(100)], [*range(88), *range(100, 152)]]
+    gold = [[*range(88), *range(100, 110)], [*range(79), *range(88, 100), *range(110, 112), *range(152, 180)]]
+    found = [[similarity(set(p), set(g)) for g in gold] for p in predicted]
+    assert found == [[Fraction(4, 5), Fraction(7, 10)], [Fraction(7, 10), Fraction(9, 20)]]
     assert segment([predicted], [gold])["micro"]["true_positives"] == 0
     assert segment([predicted], [gold], alignment="threshold")["micro"]["true_positives"] == 1
 
@@ -378,6 +373,32 @@ def test_order_changes_nothing(both, rng, alignment, deduplicate):
         warnings.simplefilter("ignore")
         options = {"alignment": alignment, "deduplicate": deduplicate, "threshold": 0.6}
         assert segment(*both, **options) == segment(*mixed, **options)
+
+
+def in_whole_numbers(predicted, gold, threshold, alignment):
+    """Counting pairs by one assignment in whole numbers: 2520 is a multiple of every union of up to ten tokens."""
+    if not predicted or not gold:
+        return 0
+    values = [[similarity(p, g) for g in gold] for p in predicted]
+    counting = np.array([[value >= threshold for value in row] for row in values])
+    totals = np.array([[int(value * 2520) for value in row] for row in values]) if alignment == "total" else 0
+    return int(counting[linear_sum_assignment(totals * 100 + counting, maximize=True)].sum())
+
+
+@given(st.integers(0, 10**6), st.sampled_from([Fraction(1, 2), Fraction(3, 5), Fraction(4, 5)]))
+@settings(max_examples=150, deadline=None)
+def test_ties_in_sentences_of_many_propositions(seed, threshold):
+    rng = random.Random(seed)
+    n_tokens = rng.randint(4, 10)
+
+    def side():
+        # Subsets of few tokens tie all the time.
+        return [rng.sample(range(n_tokens), rng.randint(1, n_tokens)) for _ in range(rng.randint(1, 20))]
+
+    both = [side() for _ in range(3)], [side() for _ in range(3)]
+    for alignment in ("total", "threshold"):
+        wanted = oracle(*both, in_whole_numbers, threshold=threshold, alignment=alignment, deduplicate=False)
+        assert_close(segment(*both, threshold=float(threshold), alignment=alignment, deduplicate=False), wanted)
 
 
 @given(corpora, st.booleans())
