@@ -22,6 +22,7 @@ from .matching import (
     TRUE_POSITIVES,
     Matches,
     Spans,
+    beside,
     common,
     concatenate,
     explain,
@@ -39,6 +40,7 @@ from .records import (
     Identifier,
     Integer,
     Items,
+    Length,
     Optional,
     Record,
     Staging,
@@ -145,7 +147,7 @@ _TRIPLET = Record(
 _SENTENCE = Record(
     {
         "id": Optional(Identifier()),
-        "tokens": Optional(Items(Text("a token"), "a list of tokens")),
+        "tokens": Optional(Length(Items(Text("a token"), "a list of tokens"))),
         "triplets": Items(_TRIPLET, "a list of triplets"),
     },
     "a record: a dict with triplets, or a list of triplets",
@@ -153,36 +155,34 @@ _SENTENCE = Record(
 )
 
 
-def _check(side: str, column: pa.StructArray) -> None:
-    """Refuse what only several values of a side together show: mixed kinds, and indices past the end of the tokens."""
+def _check_uniform(side: str, column: pa.StructArray) -> None:
+    """Refuse terms of both kinds on a side, and polarity on some triplets only."""
     offsets, triplets = lists(column.field("triplets"))
 
     def place(triplet: int) -> str:
         record = int(np.searchsorted(offsets, triplet, side="right")) - 1
         return f"{side}[{record}].triplets[{triplet - offsets[record]}]"
 
-    is_text = np.stack(
-        [triplets.field(name).field("text").is_valid().to_numpy(zero_copy_only=False) for name in ("aspect", "opinion")]
-    )
-    if is_text.any() and not is_text.all():
+    texts = [triplets.field(name).field("text") for name in ("aspect", "opinion")]
+    if {text.null_count for text in texts} not in ({0}, {len(triplets)}):
+        is_text = np.stack([text.is_valid().to_numpy(zero_copy_only=False) for text in texts])
         term, triplet = min(np.argwhere(is_text != is_text[0, 0]).tolist(), key=lambda found: found[::-1])
         kinds = ("token indices", "text") if is_text[0, 0] else ("text", "token indices")
         raise ValueError(
             f"{place(triplet)}.{('aspect', 'opinion')[term]}: {kinds[0]} among terms given as {kinds[1]}, "
             f"expected the same kind throughout"
         )
-    has_polarity = triplets.field("polarity").is_valid().to_numpy(zero_copy_only=False)
-    if has_polarity.any() and not has_polarity.all():
+    polarity = triplets.field("polarity")
+    if 0 < polarity.null_count < len(polarity):
         raise ValueError(
-            f"{place(int(np.argmin(has_polarity)))}.polarity: missing, expected one of {', '.join(POLARITIES[:3])}, "
-            f"as other triplets have one"
+            f"{place(pc.index(polarity.is_null(), True).as_py())}.polarity: missing, "
+            f"expected one of {', '.join(POLARITIES[:3])}, as other triplets have one"
         )
-    _check_inside(side, column, column.field("tokens"), np.arange(len(column)))
 
 
-def _check_inside(side: str, column: pa.StructArray, tokens: pa.ListArray, order: np.ndarray) -> None:
-    """Refuse token indices past the end, where the tokens of a record (`tokens[order]`) are given."""
-    n_tokens = pc.list_value_length(tokens).fill_null(-1).to_numpy(zero_copy_only=False)[order]
+def _check_inside(side: str, column: pa.StructArray, tokens: pa.Int32Array, order: np.ndarray) -> None:
+    """Refuse token indices past the end, where the number of tokens of a record (`tokens[order]`) is known."""
+    n_tokens = tokens.fill_null(-1).to_numpy(zero_copy_only=False)[order]
     if (n_tokens < 0).all():
         return
     offsets, triplets = lists(column.field("triplets"))
@@ -315,7 +315,7 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
         "opinion": matched(opinion).table(n_documents),
     }
     if not with_polarity:
-        return Counts(list(tables), np.stack(list(tables.values()), axis=1), matched(aspect, opinion), pairs)
+        return Counts(list(tables), beside(tables.values()), matched(aspect, opinion), pairs)
 
     different = matched(aspect, opinion, polarity)
     compared = different if duplicates == "set" else matched(aspect, opinion, polarity, repeats=duplicates)
@@ -329,7 +329,7 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
     tables["single_word"], tables["multi_word"] = by_length[:, 0], by_length[:, 1]
     if triplets.aspect_spans is not None:
         tables["relaxed"] = _relaxed(triplets, different, n_documents)
-    return Counts(list(tables), np.stack(list(tables.values()), axis=1), different, compared)
+    return Counts(list(tables), beside(tables.values()), different, compared)
 
 
 def _relaxed(triplets: Triplets, different: Matches, n_documents: int) -> np.ndarray:
@@ -502,7 +502,8 @@ class AsteMetric(Staging, evaluate.Metric):
 
     def _read(self, side: str, batch: Any) -> pa.Array:
         column = super()._read(side, batch)
-        _check(side, column)
+        _check_uniform(side, column)
+        _check_inside(side, column, column.field("tokens"), np.arange(len(column)))
         return column
 
     def _compute(
@@ -564,9 +565,9 @@ class AsteMetric(Staging, evaluate.Metric):
 
 
 def _all_text(sides: dict[str, pa.StructArray], triplets_of: dict[str, pa.Array], order: np.ndarray) -> bool:
-    """Whether terms are text; checks what batches and sides together show."""
+    """Whether terms are text; checks what batches and sides show only together."""
     for side, column in sides.items():
-        _check(side, column)
+        _check_uniform(side, column)
     kinds = {
         side: "text" if triplets.field("aspect").field("text").null_count == 0 else "token indices"
         for side, triplets in triplets_of.items()
@@ -585,17 +586,16 @@ def _all_text(sides: dict[str, pa.StructArray], triplets_of: dict[str, pa.Array]
     return False
 
 
-def _check_same_length(predicted: pa.ListArray, gold: pa.ListArray, order: np.ndarray) -> None:
+def _check_same_length(predicted: pa.Int32Array, gold: pa.Int32Array, order: np.ndarray) -> None:
     """Refuse records whose token lists differ in length: their indices do not mean the same.
 
     The tokens themselves may differ, as models lower-case or escape them.
     """
-    lengths = pc.list_value_length(predicted)
-    expected = pc.list_value_length(gold).take(pa.array(order))
-    differ = pc.not_equal(lengths, expected).fill_null(False)
+    expected = gold.take(pa.array(order))
+    differ = pc.not_equal(predicted, expected).fill_null(False)
     if pc.any(differ).as_py():
         at = pc.index(differ, True).as_py()
         raise ValueError(
-            f"predictions[{at}].tokens: {lengths[at]} tokens, expected {expected[at]} as in the reference, "
+            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
             f"since indices count from its tokens"
         )

@@ -14,7 +14,7 @@ counts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,12 +79,12 @@ def spans(offsets: np.ndarray, tokens: np.ndarray) -> Spans:
         In any order, with or without repeats.
     """
     made = Spans(np.asarray(offsets, np.int64), np.asarray(tokens, np.int64))
-    if len(tokens) < 2:
+    rises = made.tokens[1:] > made.tokens[:-1]
+    borders = made.offsets[1:-1]
+    rises[borders[(borders > 0) & (borders < len(made.tokens))] - 1] = True
+    if rises.all():
         return made
     owner = made.owners
-    inside = owner[1:] == owner[:-1]
-    if np.all(made.tokens[1:][inside] > made.tokens[:-1][inside]):
-        return made
     order = np.lexsort((made.tokens, owner))
     owner, tokens = owner[order], made.tokens[order]
     keep = np.ones(len(tokens), bool)
@@ -122,11 +122,9 @@ def number(*columns: np.ndarray) -> np.ndarray:
         column = np.asarray(column, np.int64)
         width = _bound(column)
         if bound * width > _INT64_MAX:
-            rows = np.unique(rows, return_inverse=True)[1]
-            bound = _bound(rows)
+            rows, bound = consecutive(rows)
         if bound * width > _INT64_MAX:
-            column = np.unique(column, return_inverse=True)[1]
-            width = _bound(column)
+            column, width = consecutive(column)
         rows = rows * width + column
         bound *= width
     return rows
@@ -134,6 +132,21 @@ def number(*columns: np.ndarray) -> np.ndarray:
 
 def _bound(column: np.ndarray) -> int:
     return int(column.max()) + 1 if len(column) else 1
+
+
+def consecutive(column: np.ndarray) -> tuple[np.ndarray, int]:
+    """Integers to consecutive ones from 0 in the same order, and how many there are.
+
+    As ``np.unique`` with its inverse, but by a stable sort, which takes a third of the time on the nearly sorted
+    columns of a corpus.
+    """
+    order = np.argsort(column, kind="stable")
+    ordered = column[order]
+    steps = np.zeros(len(column), np.int64)
+    np.cumsum(ordered[1:] != ordered[:-1], out=steps[1:])
+    ranks = np.empty(len(column), np.int64)
+    ranks[order] = steps
+    return ranks, int(steps[-1]) + 1 if len(steps) else 0
 
 
 def number_spans(spans: Spans) -> np.ndarray:
@@ -149,14 +162,14 @@ def number_spans(spans: Spans) -> np.ndarray:
     offsets, tokens = spans
     starts_run = np.ones(len(tokens), bool)
     starts_run[1:] = tokens[1:] != tokens[:-1] + 1
-    starts_run[offsets[:-1][spans.lengths > 0]] = True
+    filled = spans.lengths > 0
+    starts_run[offsets[:-1][filled]] = True
     run_at = np.flatnonzero(starts_run)
     run = number(tokens[run_at], np.diff(np.append(run_at, len(tokens))))
-    run_offsets = np.searchsorted(run_at, offsets)
+    run_offsets = np.concatenate([[0], np.cumsum(starts_run)])[offsets]
     n_runs = np.diff(run_offsets)
     numbers = np.zeros(len(spans), np.int64)
-    first = n_runs > 0
-    numbers[first] = run[run_offsets[:-1][first]]
+    numbers[filled] = run[run_offsets[:-1][filled]]
     for step in range(1, int(n_runs.max(initial=0))):
         longer = np.flatnonzero(n_runs > step)
         numbers[longer] = number(numbers[longer], run[run_offsets[longer] + step])
@@ -197,9 +210,19 @@ class Matches(NamedTuple):
 
 
 def tabulate(row: np.ndarray, counts: np.ndarray, n_rows: int) -> np.ndarray:
-    """Sums of counts by row: shape (m, 3) to (n_rows, 3)."""
-    columns = [np.bincount(row, weights=column, minlength=n_rows) for column in counts.T]
-    return np.stack(columns, axis=-1).astype(np.int64)
+    """Sums of counts by row: shape (m, 3) to (n_rows, 3), where each column lies in one piece."""
+    columns = np.empty((counts.shape[-1], n_rows), np.int64)
+    for column, values in zip(columns, counts.T, strict=True):
+        column[:] = np.bincount(row, weights=values, minlength=n_rows)
+    return columns.T
+
+
+def beside(tables: Iterable[np.ndarray]) -> np.ndarray:
+    """Tables of shape (n_documents, 3) as one, (n_documents, n_tables, 3), where each column lies in one piece.
+
+    So the sum over documents, and later their resampling, read memory in order.
+    """
+    return np.stack([table.T for table in tables]).transpose(2, 0, 1)
 
 
 def match(
@@ -230,9 +253,10 @@ def match(
     items = number(documents, np.concatenate([predicted, gold]))
     order = np.argsort(items, kind="stable")
     ordered = items[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(items) else order
-    in_gold = np.add.reduceat(order >= n_predicted, starts, dtype=np.int64) if len(items) else starts
-    in_predicted = np.diff(np.append(starts, len(items))) - in_gold
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(items)])
+    borders = np.append(starts, len(items))
+    in_gold = np.diff(np.concatenate([[0], np.cumsum(order >= n_predicted)])[borders])
+    in_predicted = np.diff(borders) - in_gold
     if repeats == "set":
         in_predicted, in_gold = np.minimum(in_predicted, 1), np.minimum(in_gold, 1)
     if repeats == "pairs":
@@ -312,8 +336,7 @@ def _columns(group: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, int]:
         starts = _offsets(widths)
         if starts[-1] <= 4 * len(token):
             return starts[group] + token, int(starts[-1])
-    columns, column = np.unique(number(group, token), return_inverse=True)
-    return column, len(columns)
+    return consecutive(number(group, token))
 
 
 def common(first: Edges, second: Edges, n_right: int) -> tuple[np.ndarray, np.ndarray]:
@@ -521,10 +544,12 @@ def precision_recall_f(counts: np.ndarray, scale: float = 100.0, beta: float = 1
     -------
     ndarray of float64, shape (..., 3)
     """
-    counts = np.asarray(counts)
-    precision = divide(counts[..., TRUE_POSITIVES], counts[..., PREDICTED])
-    recall = divide(counts[..., TRUE_POSITIVES], counts[..., GOLD])
-    return scale * np.stack([precision, recall, f_score(precision, recall, beta)], axis=-1)
+    true_positives, predicted, gold = np.moveaxis(np.asarray(counts, np.float64), -1, 0)
+    precision = divide(scale * true_positives, predicted)
+    recall = divide(scale * true_positives, gold)
+    # The harmonic mean, written in counts: one division, so one rounding.
+    f = divide(scale * (1 + beta**2) * true_positives, beta**2 * gold + predicted)
+    return np.stack([precision, recall, f], axis=-1)
 
 
 def row(counts: np.ndarray, scale: float = 100.0, beta: float = 1.0) -> dict[str, Any]:

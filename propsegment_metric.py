@@ -25,6 +25,7 @@ from .matching import (
     Edges,
     Spans,
     align,
+    beside,
     concatenate,
     divide,
     f_score,
@@ -46,6 +47,7 @@ from .records import (
     Identifier,
     Integer,
     Items,
+    Length,
     Mistake,
     Node,
     Optional,
@@ -169,7 +171,7 @@ def _form(value: Any) -> str:
     return "entry" if is_entry else "record"
 
 
-_TOKENS = Optional(Items(Text("a token"), "a list of tokens"))
+_TOKENS = Optional(Length(Items(Text("a token"), "a list of tokens")))
 _PROPOSITION = Items(Integer("a token index", many=True), "the token indices of a proposition", minimum=1)
 _SENTENCE = Record(
     {"id": Optional(Identifier()), "tokens": _TOKENS, "propositions": Items(_PROPOSITION, "a list of propositions")},
@@ -253,9 +255,9 @@ def _of_reference_response(column: pa.ListArray) -> pa.ListArray:
     return pa.ListArray.from_arrays(starts, propositions.field("token_indices"))
 
 
-def _check_inside(side: str, column: pa.StructArray, tokens: pa.ListArray, order: np.ndarray) -> None:
-    """Refuse token indices past the end, where the tokens of a record (`tokens[order]`) are given."""
-    n_tokens = pc.list_value_length(tokens).fill_null(-1).to_numpy(zero_copy_only=False)[order]
+def _check_inside(side: str, column: pa.StructArray, tokens: pa.Int32Array, order: np.ndarray) -> None:
+    """Refuse token indices past the end, where the number of tokens of a record (`tokens[order]`) is known."""
+    n_tokens = tokens.fill_null(-1).to_numpy(zero_copy_only=False)[order]
     if (n_tokens < 0).all():
         return
     offsets, propositions = lists(column.field("propositions"))
@@ -273,15 +275,14 @@ def _check_inside(side: str, column: pa.StructArray, tokens: pa.ListArray, order
         )
 
 
-def _check_same_length(predicted: pa.ListArray, gold: pa.ListArray, order: np.ndarray) -> None:
+def _check_same_length(predicted: pa.Int32Array, gold: pa.Int32Array, order: np.ndarray) -> None:
     """Refuse records whose token lists differ in length: their indices do not mean the same."""
-    lengths = pc.list_value_length(predicted)
-    wanted = pc.list_value_length(gold).take(pa.array(order))
-    differ = pc.not_equal(lengths, wanted).fill_null(False)
+    expected = gold.take(pa.array(order))
+    differ = pc.not_equal(predicted, expected).fill_null(False)
     if pc.any(differ).as_py():
         at = pc.index(differ, True).as_py()
         raise ValueError(
-            f"predictions[{at}].tokens: {lengths[at]} tokens, expected {wanted[at]} as in the reference, "
+            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
             f"since indices count from its tokens"
         )
 
@@ -427,7 +428,7 @@ def count(
     exact_table = exact.table(n_sentences)
     found = np.bincount(predicted.sentence[aligned.edges.left[aligned.matched]], minlength=n_sentences)
     at_threshold = np.column_stack([found, exact_table[:, [PREDICTED, GOLD]]])
-    return Counts(np.stack([at_threshold, exact_table], axis=1), given, by_sentence, aligned)
+    return Counts(beside([at_threshold, exact_table]), given, by_sentence, aligned)
 
 
 def _aligned(predicted: Propositions, gold: Propositions, threshold: float, alignment: str) -> Alignment:

@@ -97,7 +97,7 @@ def main() -> None:
         lambda: aste.compute(predictions=predictions, references=references),
         lambda: stock.compute(predictions=predictions, references=references),
     )
-    sizes = (5_000, 50_000)
+    sizes = (5_000, 50_000, 500_000)
     figures = [tuple(map(float, in_new_process("bench_aste.py", size).split())) for size in sizes]
     for size, (took, grown) in zip(sizes, figures, strict=True):
         print(f"ASTE, {size:,} sentences: {took:.3f} s, peak memory grows by {grown:.0f} MiB")

@@ -62,6 +62,14 @@ def test_number_is_equality_and_order_of_rows(rows):
     assert sorted(range(len(rows)), key=numbers.tolist().__getitem__) == sorted(range(len(rows)), key=rows.__getitem__)
 
 
+@given(st.lists(big))
+def test_consecutive_numbers_keep_the_order(values):
+    ranks, n_different = matching.consecutive(array(values))
+    different = sorted(set(values))
+    assert n_different == len(different)
+    assert [different[rank] for rank in ranks] == values
+
+
 @given(st.lists(st.frozensets(st.integers(0, 6) | st.integers(10**6, 10**6 + 5), max_size=8)))
 def test_number_spans_is_equality_of_sets(sets):
     spans = spans_of([list(tokens) for tokens in sets])
