@@ -270,6 +270,11 @@ def match(
 # --- overlap and alignment --------------------------------------------------------------------------------------------
 
 
+# How many steps of a dense product take as long as one of a sparse product. Long spans of one document that mostly
+# overlap are better multiplied densely.
+_DENSE_SPEED = 16
+
+
 class Edges(NamedTuple):
     """Pairs of items that overlap.
 
@@ -296,18 +301,42 @@ def overlaps(left: Spans, left_group: np.ndarray, right: Spans, right_group: np.
         Only spans of equal groups overlap: the document, or `number` of the document and a label.
     """
     both = concatenate(left, right)
-    place = number(np.concatenate([left_group, right_group])[both.owners], both.tokens)
-    column, n_columns = consecutive(place)
+    column, n_columns = _columns(np.concatenate([left_group, right_group])[both.owners], both.tokens)
     split = len(left.tokens)
+    columns = column[:split], column[split:]
 
     def incidence(column: np.ndarray, offsets: np.ndarray) -> csr_array:
-        shape = (len(offsets) - 1, max(n_columns, 1))
+        shape = (len(offsets) - 1, n_columns)
         return csr_array((np.ones(len(column), np.int64), column, offsets), shape=shape)
 
-    product = (incidence(column[:split], left.offsets) @ incidence(column[split:], right.offsets).T).tocsr()
+    first, second = incidence(columns[0], left.offsets), incidence(columns[1], right.offsets)
+    work = np.bincount(columns[0], minlength=n_columns) @ np.bincount(columns[1], minlength=n_columns)
+    if len(left) * len(right) * n_columns < _DENSE_SPEED * work:
+        # Counts below 2 ** 24 are exact in float32.
+        left_dense, right_dense = (side.astype(np.float32).toarray() for side in (first, second))
+        product = csr_array(left_dense @ right_dense.T).astype(np.int64)
+    else:
+        product = (first @ second.T).tocsr()
     product.sort_indices()
     rows = np.repeat(np.arange(len(left)), np.diff(product.indptr))
     return Edges(rows, product.indices.astype(np.int64), product.data)
+
+
+def _columns(group: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, int]:
+    """A column for each token of each group, and how many there are.
+
+    Where groups and tokens are close to consecutive, a column is found by counting; sorting is for the others.
+    """
+    if not len(token):
+        return token, 1
+    n_groups = int(group.max()) + 1
+    if n_groups <= 4 * len(token):
+        widths = np.zeros(n_groups, np.int64)
+        np.maximum.at(widths, group, token + 1)
+        starts = _offsets(widths)
+        if starts[-1] <= 4 * len(token):
+            return starts[group] + token, int(starts[-1])
+    return consecutive(number(group, token))
 
 
 def common(first: Edges, second: Edges, n_right: int) -> tuple[np.ndarray, np.ndarray]:
@@ -323,6 +352,15 @@ def dice(edges: Edges, left: Spans, right: Spans) -> np.ndarray:
     return 2 * edges.shared / (left.lengths[edges.left] + right.lengths[edges.right])
 
 
+def jaccard(edges: Edges, left: Spans, right: Spans) -> np.ndarray:
+    """The shared tokens over the tokens of either, of each edge, in (0, 1] (Jaccard 1912).
+
+    Numerator and denominator are exact and the quotient is rounded once, so comparing it with a decimal number of a few
+    digits, itself rounded once, is exact too.
+    """
+    return edges.shared / (left.lengths[edges.left] + right.lengths[edges.right] - edges.shared)
+
+
 def most_pairs(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> np.ndarray:
     """For each left item, the right item it is paired with, or -1; as many pairs as possible (Hopcroft, Karp 1973)."""
     if not len(left):
@@ -336,11 +374,29 @@ def _graph(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) -> csr_a
     return csr_array((np.ones(len(left), bool), places), shape=shape)
 
 
-def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, n_right: int) -> np.ndarray:
+# A wish that only decides between equal totals, as a part of the largest weight. The Hungarian algorithm's prices stay
+# within the weights and are rounded once or twice a row, so that for 2,000 rows they err by less than this. Totals of
+# quotients of small integers that differ at all differ by more: two times two of 60ths by 60 ** -4 at the least.
+_TIE_BREAK = 2.0**-40
+
+# Components up to this size go to the batched assignment: its work grows with 2 to the power of the smaller side, and
+# beyond these sizes the Hungarian algorithm is faster.
+_BATCH_SMALLER, _BATCH_LARGER = 6, 16
+_BATCH_STATES = 2**17  # totals held at once, 1 MiB
+
+
+def align(
+    left: np.ndarray,
+    right: np.ndarray,
+    weight: np.ndarray,
+    n_left: int,
+    n_right: int,
+    prefer: np.ndarray | None = None,
+) -> np.ndarray:
     """Align items one to one for the largest total weight.
 
-    The graph falls into connected components. In most, one item has all the edges, and its heaviest edge is the
-    answer; only the others go to the Hungarian algorithm (Kuhn 1955).
+    The graph falls into connected components. In many, one item has all the edges, and its heaviest edge is the answer;
+    small ones of equal shape are solved together, and only the others go to the Hungarian algorithm (Kuhn 1955).
 
     Parameters
     ----------
@@ -349,6 +405,9 @@ def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, 
     weight : ndarray of float, shape (m,)
         Positive. To want as many pairs as possible first, add to each weight more than all of them can sum to.
     n_left, n_right : int
+    prefer : ndarray of bool, shape (m,), optional
+        Of alignments with equal totals, one with the most of these edges is chosen. Totals count as equal when they
+        differ by less than 2 ** -40 of the largest weight for each such edge more.
 
     Returns
     -------
@@ -357,34 +416,107 @@ def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, 
     """
     if not len(left):
         return np.zeros(0, np.int64)
+    if prefer is not None:
+        weight = weight + np.where(prefer, weight.max() * _TIE_BREAK, 0.0)
     nodes = n_left + n_right
     graph = _graph(left, n_left + right, (nodes, nodes))
     n_components, component = connected_components(graph, directed=False)
     edge_component = component[left]
-    size_left = np.bincount(component[:n_left], minlength=n_components)
-    size_right = np.bincount(component[n_left:], minlength=n_components)
+    sizes = np.stack([np.bincount(part, minlength=n_components) for part in (component[:n_left], component[n_left:])])
 
-    order = np.lexsort((-weight, edge_component))
-    heads = order[np.flatnonzero(np.diff(edge_component[order], prepend=-1))]
-    star = np.minimum(size_left, size_right)[edge_component[heads]] == 1
-    chosen = [heads[star]]
+    order = np.argsort(edge_component, kind="stable")
+    starts = np.flatnonzero(np.diff(edge_component[order], prepend=-1))
+    ends = np.append(starts[1:], len(order))
+    components = edge_component[order[starts]]
+    smaller, larger = np.sort(sizes[:, components], axis=0)
+    star = smaller == 1
+    in_star = np.repeat(star, ends - starts)
+    edges = order[in_star]
+    edges = edges[np.lexsort((-weight[edges], edge_component[edges]))]
+    chosen = [edges[np.flatnonzero(np.diff(edge_component[edges], prepend=-1))]]
 
-    starts = np.searchsorted(edge_component[order], edge_component[heads[~star]])
-    ends = np.searchsorted(edge_component[order], edge_component[heads[~star]], side="right")
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        chosen.append(_hungarian(order[start:end], left, right, weight))
+    batched = ~star & (smaller <= _BATCH_SMALLER) & (larger <= _BATCH_LARGER)
+    ranks = [_ranks(part, n_components) for part in (component[:n_left], component[n_left:])]
+    flipped = sizes[0] > sizes[1]
+    shape = smaller * (_BATCH_LARGER + 1) + larger
+    for each in np.unique(shape[batched]).tolist():
+        members = np.flatnonzero(batched & (shape == each))
+        n_smaller, n_larger = divmod(each, _BATCH_LARGER + 1)
+        for part in np.array_split(members, -(-len(members) * 2**n_smaller // _BATCH_STATES)):
+            lengths = ends[part] - starts[part]
+            place = np.repeat(np.arange(len(part)), lengths)
+            edges = order[np.repeat(starts[part] - _offsets(lengths)[:-1], lengths) + np.arange(len(place))]
+            rows, columns = ranks[0][left[edges]], ranks[1][right[edges]]
+            turn = flipped[edge_component[edges]]
+            rows, columns = np.where(turn, rows, columns), np.where(turn, columns, rows)
+            weights = np.zeros((n_larger, n_smaller, len(part)))
+            weights[rows, columns, place] = weight[edges]
+            number_of = np.full(weights.shape, -1)
+            number_of[rows, columns, place] = edges
+            numbers = number_of[_assign_batch(weights)]
+            chosen.append(numbers[numbers >= 0])
+
+    rest = ~star & ~batched
+    shapes = sizes[:, components[rest]].T.tolist()
+    for start, end, sizes_of in zip(starts[rest].tolist(), ends[rest].tolist(), shapes, strict=True):
+        edges = order[start:end]
+        rows, columns = ranks[0][left[edges]], ranks[1][right[edges]]
+        weights = np.zeros(sizes_of)
+        weights[rows, columns] = weight[edges]
+        number_of = np.full(sizes_of, -1)
+        number_of[rows, columns] = edges
+        numbers = number_of[linear_sum_assignment(weights, maximize=True)]
+        chosen.append(numbers[numbers >= 0])
     return np.sort(np.concatenate(chosen))
 
 
-def _hungarian(edges: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    rows, row = np.unique(left[edges], return_inverse=True)
-    columns, column = np.unique(right[edges], return_inverse=True)
-    weights = np.zeros((len(rows), len(columns)))
-    weights[row, column] = weight[edges]
-    number_of = np.full(weights.shape, -1)
-    number_of[row, column] = edges
-    chosen = number_of[linear_sum_assignment(weights, maximize=True)]
-    return chosen[chosen >= 0]
+def _ranks(component: np.ndarray, n_components: int) -> np.ndarray:
+    """The place of each node among those of its component."""
+    order = np.argsort(component, kind="stable")
+    starts = _offsets(np.bincount(component, minlength=n_components))
+    ranks = np.empty(len(component), np.int64)
+    ranks[order] = np.arange(len(component)) - starts[component[order]]
+    return ranks
+
+
+def _assign_batch(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Many assignments of one small shape, each for the largest total.
+
+    Rows are taken one by one; for each set of columns used so far, the largest total is kept, and which column the row
+    got (Bellman 1962, Held and Karp 1962).
+
+    Parameters
+    ----------
+    weights : ndarray of float, shape (n_rows, n_columns, n)
+        Not negative.
+
+    Returns
+    -------
+    row, column, problem : ndarray of int64
+        The pairs of all problems.
+    """
+    n_rows, n_columns, n = weights.shape
+    best = np.full((2**n_columns, n), -np.inf)
+    best[0] = 0
+    got = np.full((n_rows, 2**n_columns, n), -1, np.int8)
+    for row in range(n_rows):
+        before, best = best, best.copy()
+        for column in range(n_columns):
+            # Axis 1 tells the sets without this column from the same sets with it.
+            halves = (2 ** (n_columns - 1 - column), 2, 2**column, n)
+            total = before.reshape(halves)[:, 0] + weights[row, column]
+            target = best.reshape(halves)[:, 1]
+            better = total > target
+            np.copyto(target, total, where=better)
+            np.copyto(got[row].reshape(halves)[:, 1], column, where=better)
+    problems = np.arange(n)
+    used = best.argmax(axis=0)
+    columns = np.empty((n_rows, n), np.int64)
+    for row in reversed(range(n_rows)):
+        columns[row] = got[row, used, problems]
+        used = np.where(columns[row] >= 0, used ^ (1 << np.maximum(columns[row], 0)), used)
+    rows, problems = np.nonzero(columns >= 0)
+    return rows, columns[rows, problems], problems
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

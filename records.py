@@ -112,6 +112,15 @@ class Node:
         """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
         return False
 
+    def dressed(self, records: list) -> list:
+        """Whole records as the fast conversion takes them."""
+        return records
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys that count in a record, and so in a dict of columns."""
+        return []
+
     def refuse(self, value: object) -> Mistake:
         return Mistake(f"{shown(value)} is not {self.what}")
 
@@ -204,18 +213,33 @@ class Choice(Text):
 
 
 class Integer(Node):
-    """A whole number of at least `minimum`."""
+    """A whole number of at least `minimum`.
+
+    Parameters
+    ----------
+    what : str
+    minimum : int
+    many : bool
+        For long lists of numbers: converting takes half the time, and a walk over them that many short lists are not
+        worth.
+    """
 
     arrow = pa.int32()
     # An int32 column would take 0.5 as 0; decimals take Python's integers alone.
     _strict = pa.decimal128(10, 0)
 
-    def __init__(self, what: str, minimum: int = 0) -> None:
+    def __init__(self, what: str, minimum: int = 0, many: bool = False) -> None:
         self.minimum = minimum
         self.what = f"{what} (a whole number from {minimum})"
+        self.looks = many
 
     def wire(self, form: int) -> pa.DataType:
-        return self._strict
+        return pa.int64() if self.looks else self._strict
+
+    def plain(self, values: list, form: int) -> None:
+        # A sum is one of Python's integers only if every number is; pyarrow itself refuses booleans.
+        if type(sum(values)) is not int:
+            raise _Unusual
 
     def settle(self, array: pa.Array) -> pa.Array:
         array = super().settle(array).cast(self.arrow)
@@ -287,8 +311,8 @@ class Items(Node):
 
     def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
         self.item, self.minimum, self.what = item, minimum, what
-        # pyarrow reads a string as the list of its letters.
-        self.looks = item.looks or isinstance(item, Text)
+        # pyarrow reads a string as the list of its letters, so an empty one as an empty list of anything.
+        self.looks = item.looks or isinstance(item, Text) or not minimum
         self.arrow = pa.list_(item.arrow)
         self.forms = item.forms
 
@@ -383,36 +407,57 @@ class Either(Node):
 
     Parameters
     ----------
+    what : str
+    choose : callable, optional
+        From a value to the name of its kind, or None. Without it, a value is of the first kind that it resembles.
     **kinds : Node
         Each kind under the name of its field, the most usual first.
     """
 
-    def __init__(self, what: str, **kinds: Node) -> None:
-        self.kinds, self.what, self.forms = kinds, what, len(kinds)
-        self.looks = any(node.looks for node in kinds.values())
+    def __init__(self, what: str, choose: Callable[[Any], str | None] | None = None, **kinds: Node) -> None:
+        self.kinds, self.what, self.choose = kinds, what, choose
+        self.looks = choose is not None or any(node.looks for node in kinds.values())
         self.arrow = pa.struct([(name, node.arrow) for name, node in kinds.items()])
+        # Each kind is tried in each of its own forms.
+        self._forms = [(name, form) for name, node in kinds.items() for form in range(node.forms)]
+        self.forms = len(self._forms)
+
+    @property
+    def keys(self) -> list[str]:
+        return list(dict.fromkeys(key for node in self.kinds.values() for key in node.keys))
 
     def wire(self, form: int) -> pa.DataType:
-        return list(self.kinds.values())[form].wire(0)
+        name, form = self._forms[form]
+        return self.kinds[name].wire(form)
+
+    def dressed(self, records: list) -> list:
+        # A fast conversion is of one kind only.
+        kind = self.choose(records[0]) if self.choose is not None and records else None
+        return self.kinds[kind].dressed(records) if kind in self.kinds else records
 
     def plain(self, values: list, form: int) -> None:
-        node = list(self.kinds.values())[form]
-        if node.looks:
-            node.plain(values, 0)
+        name, form = self._forms[form]
+        if self.choose is not None and not set(map(self.choose, values)) <= {name}:
+            raise _Unusual
+        if self.kinds[name].looks:
+            self.kinds[name].plain(values, form)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
             raise _Unusual
         columns = []
         for node in self.kinds.values():
-            matches = node.wire(0) == array.type
+            matches = any(node.wire(form) == array.type for form in range(node.forms))
             columns.append(node.settle(array) if matches else pa.nulls(len(array), node.arrow))
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
     def read(self, value: Any) -> dict:
-        for name, node in self.kinds.items():
-            if node.resembles(value):
-                return {name: node.read(value)}
+        if self.choose is None:
+            kind = next((name for name, node in self.kinds.items() if node.resembles(value)), None)
+        else:
+            kind = self.choose(value)
+        if kind in self.kinds:
+            return {kind: self.kinds[kind].read(value)}
         raise self.refuse(value)
 
 
@@ -446,6 +491,19 @@ class Record(Node):
         self.arrow = pa.struct([(name, node.arrow) for name, node in fields.items()])
         self.forms = max(node.forms for node in fields.values())
         self.looks = not as_tuple or bool(aliases) or any(node.looks for node in fields.values())
+
+    @property
+    def keys(self) -> list[str]:
+        return [*self.fields, *self.aliases]
+
+    def dressed(self, records: list) -> list:
+        if self.as_tuple or set(map(type, records)) <= {dict}:
+            return records
+        # What `other` does not know stays as it is, for `plain` to refuse.
+        return [
+            record if isinstance(record, Mapping) or (dress := self.other(record)) is None else dress
+            for record in records
+        ]
 
     def wire(self, form: int) -> pa.DataType:
         return pa.struct([(name, node.wire(min(form, node.forms - 1))) for name, node in self.fields.items()])
@@ -577,10 +635,11 @@ def convert(records: list, schema: Node, side: str) -> pa.StructArray:
 
 
 def _convert_chunk(records: list, schema: Node, side: str, start: int) -> pa.StructArray:
+    dressed = schema.dressed(records)
     for form in range(schema.forms):
         try:
-            array = pa.array(records, schema.wire(form))
-            schema.plain(records, form)
+            array = pa.array(dressed, schema.wire(form))
+            schema.plain(dressed, form)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue
@@ -735,7 +794,8 @@ class Staging:
     * ``schemas``, what a record of each side is;
     * ``option_checks``, a check for each option of ``_compute``;
     * ``_compute(predictions, references, **options)``, which gets both sides as ``pyarrow.StructArray``;
-    * if it needs to, ``_read``, which turns a batch of a side into such an array.
+    * if it needs to, ``_read``, which turns a batch of a side into such an array, and ``_kept``, the type of that array
+      where it is not the schema's.
     """
 
     schemas: dict[str, Node]
@@ -745,8 +805,11 @@ class Staging:
     def _read(self, side: str, batch: Any) -> pa.Array:
         """One batch of a side to its checked column."""
         schema = self.schemas[side]
-        columns = schema.fields if isinstance(schema, Record) else ()
-        return convert(rows(batch, side, columns), schema, side)
+        return convert(rows(batch, side, schema.keys), schema, side)
+
+    def _kept(self, side: str) -> pa.DataType:
+        """How the records of a side are kept."""
+        return self.schemas[side].arrow
 
     def _read_both(self, given: dict[str, Any]) -> dict[str, list[pa.Array]]:
         unknown = [name for name in given if name not in SIDES]
@@ -820,7 +883,7 @@ class Staging:
 
     def _join(self, side: str, columns: list[pa.Array]) -> pa.Array:
         if not columns:
-            return pa.array([], self.schemas[side].arrow)
+            return pa.array([], self._kept(side))
         return columns[0] if len(columns) == 1 else pa.concat_arrays(columns)
 
     def _gather(self, part: dict[str, pa.Array]) -> dict[str, pa.Array] | None:

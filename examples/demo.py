@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import formats.aste  # noqa: E402
+import formats.propsegment  # noqa: E402
 
 
 class Example(NamedTuple):
@@ -52,6 +53,24 @@ EXAMPLES = [
         {},
         ["", "pair", "aspect", "opinion", "aspect_polarity", "single_word", "multi_word", "relaxed"],
     ),
+    Example(
+        "propsegment",
+        "segmentation",
+        lambda path: formats.propsegment.read(path).records,
+        "propsegment/predictions.txt",
+        "propsegment/references.jsonl",
+        {},
+        ["", "exact", "micro", "repetition_rate", "repeated_predictions", "empty_references"],
+    ),
+    Example(
+        "propsegment",
+        "entailment",
+        lambda path: formats.propsegment.read(path).records,
+        "propsegment/labels.jsonl",
+        "propsegment/relationships.jsonl",
+        {},
+        ["balanced_accuracy", "accuracy", "three_way_accuracy", "macro_f1", "per_label.entail", "per_label.contradict"],
+    ),
 ]
 
 
@@ -77,7 +96,7 @@ def show(example: Example) -> None:
         if isinstance(row, dict):
             figures = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1") if key in row)
         else:
-            figures = f"{row:6.2f}"
+            figures = f"{row:6d}" if isinstance(row, int) else f"{row:6.2f}"
         print(f"  {name or 'headline':24}{figures}")
     print()
 
