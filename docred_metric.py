@@ -157,7 +157,7 @@ _KINDS = ("wrong_direction", "wrong_relation", "wrong_head", "wrong_tail")
 _FAR, _NOWHERE = 2**31, -1  # the distance of an entity without mention, and of what has no place
 # Stands for -inf, which JSON does not have: below every score that a threshold can tell apart.
 _LOWEST = -sys.float_info.max
-_BLOCK = 1 << 20  # dense scores sorted at once
+_BLOCK = 1 << 18  # dense scores sorted at once
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -256,41 +256,33 @@ def _arrays_of_dataset(dataset: Any) -> list[dict]:
     records = others.to_list()
     chunks = dataset.select_columns(["scores"]).with_format("arrow")[:].column("scores").chunks
     for record, scalar in zip(records, chain.from_iterable(chunks), strict=True):
-        array = getattr(scalar, "value", scalar)
-        shape: list[int] = []
         if not scalar.is_valid:
             continue
-        values = array.values if isinstance(array, pa.Scalar) else array
-        while pa.types.is_nested(values.type):
-            lengths = pc.unique(pc.list_value_length(values)).to_pylist()
-            if len(lengths) != 1:
+        values = getattr(scalar, "value", scalar)
+        values = values.values if isinstance(values, pa.Scalar) else values
+        shape = [len(values)]
+        while pa.types.is_nested(values.type) and not values.null_count:
+            lengths = pc.unique(pc.list_value_length(values)).to_pylist() or [0]
+            if len(lengths) > 1:
                 break
-            shape.append(len(values) if not shape else shape[-1])
-            shape[-1:] = [shape[-1], lengths[0]]
+            shape.append(lengths[0])
             values = values.flatten()
         if pa.types.is_nested(values.type) or values.null_count:
             record["scores"] = scalar.as_py()
         else:
-            record["scores"] = values.to_numpy(zero_copy_only=False).reshape(shape or [len(values)])
+            record["scores"] = values.to_numpy(zero_copy_only=False).reshape(shape)
     return records
 
 
 def _array(value: Any) -> np.ndarray:
     """Dense scores as an array of floats without NaN, of one of the two shapes; raises `Mistake`."""
     wanted = "an array of numbers of shape (entities, entities, relations) or (entities * (entities - 1), relations)"
-    refused = Mistake(f"{shown(value)} is not {wanted}")
     try:
         array = np.asarray(value)
     except Exception:  # of any library that the value is from
-        raise refused from None
-    if array.dtype.kind not in "fiu":
-        raise refused
-    if not isinstance(value, np.ndarray) and isinstance(value, (list, tuple)) and array.ndim:
-        leaves: Iterable = value
-        for _ in range(array.ndim - 1):
-            leaves = chain.from_iterable(leaves)
-        if {bool, np.bool_} & set(map(type, leaves)):
-            raise refused
+        raise Mistake(f"{shown(value)} is not {wanted}") from None
+    if array.dtype.kind not in "fiu" or (isinstance(value, (list, tuple)) and _has_flags(value, array.ndim)):
+        raise Mistake(f"{shown(value)} is not {wanted}")
     if array.shape == (0,):  # a list cannot say how many relations no pair has
         array = array.reshape(0, 0)
     if array.ndim == 2:
@@ -309,6 +301,13 @@ def _array(value: Any) -> np.ndarray:
         if bad.any():
             raise Mistake("nan is not a number", "[" + ", ".join(map(str, np.argwhere(bad)[0].tolist())) + "]")
     return np.ascontiguousarray(array)
+
+
+def _has_flags(value: Iterable, depth: int) -> bool:
+    """Whether nested lists hold True or False, which numpy reads as numbers where others are."""
+    for _ in range(depth - 1):
+        value = chain.from_iterable(value)
+    return not {bool, np.bool_}.isdisjoint(map(type, value))
 
 
 def _n_entities(shape: tuple[int, ...]) -> int:
@@ -330,9 +329,20 @@ def _scores_column(given: list, relations: pa.Array) -> pa.StructArray:
             raise mistake.within(f"predictions[{index}]{step}").error() from None
     dtypes = [None if array is None else array.dtype.name for array in arrays]
     shapes = [None if array is None else array.shape for array in arrays]
-    values = [None if array is None else array.reshape(-1).view(np.uint8).data for array in arrays]
+    # Filled in one piece: a growing column would copy it twice.
+    n_bytes = [0 if array is None else array.nbytes for array in arrays]
+    offsets = np.append(0, np.cumsum(n_bytes)).astype(np.int64)
+    values = np.empty(offsets[-1], np.uint8)
+    for array, start, end in zip(arrays, offsets[:-1], offsets[1:], strict=True):
+        if array is not None:
+            values[start:end] = array.reshape(-1).view(np.uint8)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(values)]
     return pa.StructArray.from_arrays(
-        [pa.array(dtypes, pa.string()), pa.array(shapes, pa.list_(pa.int64())), pa.array(values, pa.large_binary())],
+        [
+            pa.array(dtypes, pa.string()),
+            pa.array(shapes, pa.list_(pa.int64())),
+            pa.Array.from_buffers(pa.large_binary(), len(arrays), buffers),
+        ],
         fields=list(_SCORES_TYPE),
         mask=pa.array(np.array([array is None for array in arrays])),
     )

@@ -405,7 +405,7 @@ class Record(Node):
         # pyarrow reads tuples as structs by position, and lists of pairs by name.
         if not all(issubclass(kind, dict) for kind in set(map(type, values))):
             raise _Unusual
-        if self.aliases and any(not self.aliases.keys().isdisjoint(value) for value in values):
+        if self.aliases and not self.aliases.keys().isdisjoint(chain.from_iterable(values)):
             raise _Unusual
         for name, node in self.fields.items():
             if node.looks:
@@ -491,9 +491,12 @@ class Rows(Items):
         return pa.ListArray.from_arrays(pa.array(offsets), items)
 
     def plain(self, values: list) -> None:
-        if not any(isinstance(value, Mapping) for value in values):
+        kinds = set(map(type, values))
+        if not any(issubclass(kind, Mapping) for kind in kinds):
             super().plain(values)
             return
+        if kinds != {dict}:
+            raise _Unusual
         other = self.item.fields.keys() | self.item.aliases.keys()
         for name, node in self.item.fields.items():
             other.discard(self.columns[name])

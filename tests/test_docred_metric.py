@@ -254,9 +254,7 @@ def corpora(draw, n_least=0, named=False):
     for index in range(draw(st.integers(1, 3))):
         mention = st.fixed_dictionaries({"name": st.sampled_from(NAMES), "sent_id": st.integers(0, 8)})
         n = draw(st.integers(n_least, 4))
-        vertex_set = draw(
-            st.lists(st.lists(mention, min_size=int(named), max_size=2), min_size=n, max_size=n)
-        )
+        vertex_set = draw(st.lists(st.lists(mention, min_size=int(named), max_size=2), min_size=n, max_size=n))
         label = st.builds(
             lambda pair, r, e: {"h": pair[0], "t": pair[1], "r": r} | ({} if e is None else {"evidence": e}),
             pairs(n),
@@ -296,7 +294,9 @@ thresholds = st.sampled_from([0.5, 0.0, 0.25, 0.3, -INFINITY, INFINITY, -5, 2])
 
 
 @relaxed
-@given(st.data(), thresholds, training, st.sampled_from([None, [*RELATIONS, "P9", "P8"], ["P8", None, "P9", *RELATIONS]]))
+@given(
+    st.data(), thresholds, training, st.sampled_from([None, [*RELATIONS, "P9", "P8"], ["P8", None, "P9", *RELATIONS]])
+)
 def test_facts_agree_with_the_oracle(docred, data, threshold, train, names):
     documents = data.draw(corpora())
     facts = data.draw(predicted_facts(documents))
@@ -391,9 +391,7 @@ def test_names_agree_with_the_oracle(docred, data, threshold):
 
     def matched(limit, strict=True):
         taken = [k for k, s in sets.items() if (s > limit if strict else s >= limit)]
-        edges = [
-            {j for j, g in enumerate(gold) if g[:2] == k[:2] and g[2] in k[2] and g[3] in k[4]} for k in taken
-        ]
+        edges = [{j for j, g in enumerate(gold) if g[:2] == k[:2] and g[2] in k[2] and g[3] in k[4]} for k in taken]
         return most(edges, len(gold)), len(taken)
 
     correct, taken = matched(threshold)
@@ -411,3 +409,575 @@ def test_names_agree_with_the_oracle(docred, data, threshold):
     shuffled = score(docred, data.draw(st.permutations(facts)), documents, match="names", threshold=threshold)
     assert shuffled == result
     assert 0 <= result["auc"] <= 1
+
+
+# --- figures of the benchmark files -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gold():
+    return json.loads(benchmark_file("docred/test_revised.json").read_text())
+
+
+def test_figures_of_seed_1(docred, gold):
+    source = benchmark_file("docred/test_revised.json")
+    wanted = expected()
+    facts = json.loads(perturbed("docred", source))
+    result = score(docred, facts, gold, train=str(benchmark_file("docred/dev_revised.json")))
+    for key, value in wanted["docred"].items():
+        for table in ("evidence", "intra", "inter"):
+            if key.startswith(table + "_"):
+                assert result[table][key.removeprefix(table + "_")] == pytest.approx(value, abs=1e-6), key
+                break
+        else:
+            assert result[key] == pytest.approx(value, abs=1e-6), key
+    result = score(docred, json.loads(perturbed("docred-scores", source)), gold)
+    for key, value in wanted["docred_scores"].items():
+        assert result[key] == pytest.approx(value, abs=1e-6), key
+
+
+@pytest.mark.parametrize("name", ["dev_revised", "test_revised"])
+def test_gold_against_itself_in_all_forms(docred, name):
+    documents = json.loads(benchmark_file(f"docred/{name}.json").read_text())
+    facts = as_facts(documents)
+    names = ["Na", *sorted({f["r"] for f in facts})]
+    results = []
+    forms = [facts, as_records(facts), as_dense(documents, facts, names), as_dense(documents, facts, names, pairs=True)]
+    for predictions, references in zip([*forms, facts], [documents] * 4 + [hub_rows(documents)], strict=True):
+        results.append(score(docred, predictions, references, relation_names=names))
+        result = results[-1]
+        assert result["f1"] == result["best_f1"] == result["macro_f1"] == 100
+        for key in ("intra", "inter", "inter_long", "frequent", "long_tail"):
+            assert result[key]["f1"] == 100, key
+        assert all(row["f1"] == 100 for row in result["per_relation"].values())
+        assert all(row["recall"] == 100 for row in result["by_evidence"].values())
+        assert result["auc"] == 1 and result["n_relations"] == len(names) - 1
+    assert results[0] == results[1] == results[4]
+    assert results[0]["evidence"]["f1"] == results[0]["evidence_annotated"]["f1"] == 100
+    listed_only = {"evidence", "evidence_annotated", "best_threshold", "pr_auc"}
+    for result in results[2:4]:
+        assert {k: v for k, v in result.items() if k not in listed_only} == {
+            k: v for k, v in results[0].items() if k not in listed_only
+        }
+    assert results[2] == results[3]
+
+
+def test_any_alias_matches(docred, gold):
+    rng = np.random.default_rng(3)
+    documents, facts = [], []
+    for d in gold:
+        folded = [{" ".join(m["name"].casefold().split()) for m in e} for e in d["vertexSet"]]
+        shared = Counter(name for names in folded for name in names)
+        clear = [i for i, names in enumerate(folded) if all(shared[name] == 1 for name in names)]
+        labels = [g for g in d["labels"] if g["h"] in clear and g["t"] in clear]
+        documents.append({**d, "labels": labels})
+        for g in labels:
+            head, tail = (d["vertexSet"][g[side]][rng.integers(len(d["vertexSet"][g[side]]))]["name"] for side in "ht")
+            facts.append(
+                {"title": d["title"], "head": f" {head.upper()}", "tail": tail.replace(" ", "  "), "r": g["r"]}
+            )
+    assert len(facts) > 15000
+    result = score(docred, facts, documents, match="names")
+    assert result["f1"] == 100 and result["inter"]["f1"] == 100
+
+
+def test_areas_as_the_benchmark_ranks_a_list(docred, gold):
+    """Distinct random scores for every candidate of some documents, ranked as ``Config.test`` does."""
+    documents, rng = gold[:40], np.random.default_rng(5)
+    names = sorted({g["r"] for d in documents for g in d["labels"]})
+    train = {tuple(m[0]["name"] for m in (d["vertexSet"][g["h"]], d["vertexSet"][g["t"]])) + (g["r"],)
+             for d in documents for g in d["labels"][::3]}  # fmt: skip
+    predictions = as_dense(documents, [], names, dtype=np.float64)
+    ranked = []
+    for d, p in zip(documents, predictions, strict=True):
+        p["scores"][:] = rng.random(p["scores"].shape)
+        for g in d["labels"]:
+            p["scores"][g["h"], g["t"], names.index(g["r"])] += 0.4
+        facts = {(g["h"], g["t"], g["r"]) for g in d["labels"]}
+        for h, t, r in np.ndindex(p["scores"].shape):
+            if h != t:
+                right = (h, t, names[r]) in facts
+                shown = right and any(
+                    (a["name"], b["name"], names[r]) in train for a in d["vertexSet"][h] for b in d["vertexSet"][t]
+                )
+                ranked.append((p["scores"][h, t, r], right, shown))
+    ranked.sort(reverse=True)
+    right, shown = (np.array(column) for column in list(zip(*ranked, strict=True))[1:])
+    correct, seen, listed = right.cumsum(), shown.cumsum(), np.arange(1, len(right) + 1)
+    recall = correct / right.sum()
+    result = score(docred, predictions, documents, relation_names=names, train_facts=[list(t) for t in train])
+    for prefix, precision in (("", correct / listed), ("ign_", (correct - seen) / np.maximum(listed - seen, 1))):
+        assert result[f"{prefix}pr_auc"] == pytest.approx(trapezoid(recall, precision), abs=1e-9)
+        best = (200 * precision * recall / np.maximum(precision + recall, 1e-20)).max()
+        assert result[f"{prefix}best_f1"] == pytest.approx(best, abs=1e-9)
+    values = [value for value, _, _ in ranked]
+    assert result["auc"] == pytest.approx(roc_auc_score(right, values), abs=1e-9)
+    kept = ~shown
+    assert shown.any()
+    assert result["ign_auc"] == pytest.approx(roc_auc_score(right[kept], np.array(values)[kept]), abs=1e-9)
+
+
+# --- worked examples --------------------------------------------------------------------------------------------------
+
+
+def test_nothing_to_rank(docred):
+    one = document(n=1)
+    result = score(docred, [{"title": "d", "scores": np.zeros((1, 1, 2))}], [one], relation_names=["P1", "P2"])
+    assert (result["candidates"], result["auc"], result["pr_auc"], result["best_f1"]) == (0, 0.0, 0.0, 0.0)
+    assert score(docred, [{"title": "d", "scores": []}], [one], relation_names=["P1"])["candidates"] == 0
+    assert score(docred, [{"title": "d", "scores": np.zeros((0, 1))}], [one], relation_names=["P1"])["f1"] == 0
+    result = score(docred, [], [document(labels=[(0, 1, "P1")])])
+    assert (result["recall"], result["auc"], result["best_threshold"]) == (0.0, 0.5, LOWEST)
+    with pytest.warns(UserWarning, match="no fact"):
+        result = docred.compute(predictions=[fact(0, 1, "P1")], references=[document()])
+    assert result["no_gold"] is True and result["candidates"] == 1 and result["n_relations"] == 0
+    assert "no_gold" not in score(docred, [], [document()])
+
+
+def test_best_threshold(docred):
+    reference = document(labels=[(0, 1, "P1"), (1, 0, "P1")])
+
+    def best(*scores):
+        names = [(0, 1), (1, 0), (0, 2), (2, 0)]
+        facts = [fact(*pair, "P1", score=s) for pair, s in zip(names, scores, strict=False)]
+        result = score(docred, facts, [reference])
+        again = score(docred, facts, [reference], threshold=result["best_threshold"])
+        assert again["f1"] == result["best_f1"]
+        return result["best_threshold"]
+
+    assert best(0.9, 0.8, 0.5) == (0.8 + 0.5) / 2
+    assert best(0.9, 0.8) == LOWEST
+    assert best(0.9, 0.8, -INFINITY) == LOWEST
+    assert best(INFINITY, INFINITY, 3.0) == 3.0
+    assert best(0.5, 0.5, np.nextafter(0.5, 0)) == np.nextafter(0.5, 0)
+    assert best(-INFINITY, -INFINITY) == LOWEST
+    assert best(1.7e308, 1.7e308, 1.6e308) == pytest.approx(1.65e308)
+
+
+def test_tied_first_step_adds_an_area(docred):
+    reference = document(labels=[(0, 1, "P1"), (1, 0, "P1")])
+    tied = score(docred, [fact(0, 1, "P1"), fact(0, 2, "P1")], [reference])
+    assert tied["pr_auc"] == 0.5 * 0.5
+    assert score(docred, [fact(0, 1, "P1")], [reference])["pr_auc"] == 0.0
+
+
+def test_threshold_na(docred):
+    reference = document(n=2, labels=[(0, 1, "P1")])
+    scores = np.zeros((2, 2, 3), np.float16)
+    scores[0, 1] = [-2, -1, -3]  # no relation, P1, P2
+    scores[1, 0] = [5, 4, 6]
+    names = ["Na", "P1", "P2"]
+    result = score(docred, [{"title": "d", "scores": scores}], [reference], relation_names=names, threshold="na")
+    assert (result["true_positives"], result["predicted"]) == (1, 2)
+    assert result["best_f1"] == pytest.approx(200 / 3)
+    scores[1, 0] = [INFINITY, INFINITY, -INFINITY]
+    result = score(docred, [{"title": "d", "scores": scores}], [reference], relation_names=names, threshold="na")
+    assert (result["f1"], result["best_threshold"], result["auc"]) == (100.0, 0.5, 1.0)
+    for wrong in ([fact(0, 1, "P1")], [{"title": "d", "relations": [{"h_idx": 0, "t_idx": 1, "r": "P1"}]}]):
+        with pytest.raises(ValueError, match=r"predictions\[0\].*threshold='na'"):
+            docred.compute(predictions=wrong, references=[reference], relation_names=names, threshold="na")
+    with pytest.raises(ValueError, match="no-relation column"):
+        docred.compute(predictions=[], references=[reference], relation_names=["P1"], threshold="na")
+
+
+def test_training_in_every_form(docred, tmp_path):
+    reference = document(labels=[(0, 1, "P1"), (1, 2, "P1")])
+    shown = document("old", 2, [(0, 1, "P1")])
+    shown["vertexSet"] = [[{"name": "d e0"}, {"name": "x"}], [{"name": "d e1"}, {"name": "y"}]]
+    triples = [["d e0", "d e1", "P1"], ["x", "d e1", "P1"], ["d e0", "d e1", "P5"]]
+    files = {}
+    for name, value in (("train.json", [shown]), ("train.fact", triples), ("hub.json", hub_rows([shown]))):
+        files[name] = tmp_path / name
+        files[name].write_text(json.dumps(value))
+    files["train.json.gz"] = tmp_path / "train.json.gz"
+    files["train.json.gz"].write_bytes(gzip.compress(json.dumps([shown]).encode()))
+    facts = [*as_facts([reference]), fact(0, 2, "P1")]
+    given = [{"train": v} for v in ([shown], hub_rows([shown]), datasets.Dataset.from_list([shown]))]
+    given += [{"train_facts": v} for v in (triples, tuple(map(tuple, triples)), np.array(triples))]
+    given += [{option: path} for path in files.values() for option in ("train", "train_facts")]
+    given += [{"train": [], "train_facts": triples}]
+    for options in given:
+        result = score(docred, facts, [reference], **options)
+        assert result["ign_precision"] == 50.0 and result["ign_distant_f1"] is None, options
+        assert result["ign_f1"] == pytest.approx(200 / 3)
+        distant = {name.replace("train", "train_distant"): value for name, value in options.items()}
+        result = score(docred, facts, [reference], **distant)
+        assert result["ign_distant_precision"] == 50.0 and result["ign_f1"] is result["ign_auc"] is None
+    assert score(docred, facts, [reference], train=[shown])["ign_auc"] is not None
+
+
+def test_kinds_of_error(docred):
+    reference = document("d", 6, [(0, 1, "P1"), (2, 3, "P1"), (4, 5, "P2"), (0, 5, "P3"), (3, 0, "P4"), (1, 2, "P5")])
+    facts = [
+        fact(1, 0, "P1"),  # the inverse
+        fact(2, 3, "P2"),  # another relation
+        fact(1, 5, "P2"),  # another head
+        fact(0, 4, "P3"),  # another tail
+        fact(0, 3, "P3"),  # the inverse, with another relation
+        fact(5, 1, "P9"),  # nothing like it
+        fact(0, 1, "P9", "x"),
+    ]
+    result = score(docred, facts, [reference], return_errors=True, per_document=True)
+    kinds = Counter(error["kind"] for error in result["errors"])
+    assert kinds == Counter(
+        wrong_direction=1, wrong_relation=1, wrong_head=1, wrong_tail=1, several=1, spurious=2, missed=1
+    )
+    by_kind = {error["kind"]: error for error in result["errors"]}
+    assert by_kind["wrong_direction"] == {
+        "record": "d",
+        "component": "fact",
+        "kind": "wrong_direction",
+        "prediction": {"h_idx": 1, "t_idx": 0, "r": "P1"},
+        "reference": {"h": 0, "t": 1, "r": "P1"},
+    }
+    assert [row["id"] for row in result["per_document"]] == ["d", "x"]
+    assert result["per_document"][0] == {"id": "d", "true_positives": 0, "predicted": 6, "gold": 6}
+    names = ["P1", "P2", "P3", "P4", "P5", "P9"]
+    dense = as_dense([reference], facts[:-1], names)
+    again = score(docred, dense, [reference], relation_names=names, return_errors=True)
+    key = lambda error: json.dumps(error, sort_keys=True)  # noqa: E731
+    assert sorted(map(key, again["errors"])) == sorted(key(e) for e in result["errors"] if e["record"] == "d")
+    named = [{"title": "d", "head": f"d e{f['h_idx']}", "tail": f"D  E{f['t_idx']}", "r": f["r"]} for f in facts[:-1]]
+    again = score(docred, named, [reference], match="names", return_errors=True)
+    assert Counter(error["kind"] for error in again["errors"]) == kinds - Counter(spurious=1)
+
+
+@relaxed
+@given(st.data())
+def test_errors_account_for_every_mistake(docred, data):
+    documents = data.draw(corpora())
+    facts = data.draw(predicted_facts(documents))
+    result = score(docred, facts, documents, return_errors=True, per_document=True)
+    errors = result["errors"]
+    assert sum(e["prediction"] is not None for e in errors) == result["predicted"] - result["true_positives"]
+    assert sum(e["reference"] is not None for e in errors) == result["gold"] - result["true_positives"]
+    for name in ("true_positives", "predicted", "gold"):
+        assert sum(row[name] for row in result["per_document"]) == result[name]
+    mended = [f for f in facts if f["score"] is None or f["score"] > 0.5]
+    for error in errors:
+        if error["kind"] not in ("spurious", "missed"):
+            wrong, right = error["prediction"], error["reference"]
+            mended = [f for f in mended if (f["title"], *(f[k] for k in wrong)) != (error["record"], *wrong.values())]
+            mended.append(fact(right["h"], right["t"], right["r"], error["record"]))
+    n_mended = sum(e["kind"] not in ("spurious", "missed") for e in errors)
+    assert score(docred, mended, documents)["true_positives"] == result["true_positives"] + n_mended
+
+
+@relaxed
+@given(st.data())
+def test_order_and_batches_change_nothing(docred, data):
+    documents = data.draw(corpora())
+    facts = data.draw(predicted_facts(documents))
+    for f in facts:
+        f["evidence"] = sorted({f["h_idx"], f["t_idx"]})  # of repeated facts the first one counts
+    whole = score(docred, facts, documents)
+    facts, documents = data.draw(st.permutations(facts)), data.draw(st.permutations(documents))
+    for f in facts:
+        docred.add_batch(predictions=[f] if f["t_idx"] % 2 else as_records([f]))
+    for d in documents:
+        docred.add(reference=d)
+    assert score(docred, None, None) == whole
+
+
+def test_processes_share_records(tmp_path):
+    reference = [document(t, labels=[(0, 1, "P1")]) for t in ("a", "b")]
+    parts = [
+        load("docred", num_process=2, process_id=i, experiment_id="docred", cache_dir=str(tmp_path)) for i in (0, 1)
+    ]
+    names = ["P1", None]
+    cube = as_dense(reference[1:], [fact(0, 1, "P1", "b")], names)
+    import threading
+
+    results = {}
+
+    def run(i, predictions):
+        results[i] = parts[i].compute(predictions=predictions, references=[reference[i]], relation_names=names)
+
+    other = threading.Thread(target=run, args=(1, cube))
+    other.start()
+    run(0, [fact(0, 1, "P1", "a")])
+    other.join()
+    assert results[1] is None and results[0]["f1"] == 100 and results[0]["gold"] == 2
+
+
+def test_dataset_rows(docred):
+    documents = [document(t, 3, [(0, 1, "P1", [0]), (1, 2, "P2", [])]) for t in "ab"]
+    rows = datasets.Dataset.from_list(hub_rows(documents))
+    assert isinstance(rows[0]["labels"], dict)
+    facts = as_facts(documents)
+    assert score(docred, facts, rows)["f1"] == 100
+    assert score(docred, datasets.Dataset.from_list(facts), documents)["f1"] == 100
+    assert score(docred, datasets.Dataset.from_list(as_records(facts)), documents)["f1"] == 100
+    columns = {key: [f[key] for f in facts] for key in facts[0]}
+    assert score(docred, columns, documents)["f1"] == 100
+    by_column = [{"title": r["title"], "relations": {k: [x[k] for x in r["relations"]] for k in r["relations"][0]}}
+                 for r in as_records(facts)]  # fmt: skip
+    assert score(docred, by_column, documents)["f1"] == 100
+    dense = as_dense(documents, facts, ["P1", "P2"], pairs=True)
+    stored = datasets.Dataset.from_list([{**d, "scores": d["scores"].tolist()} for d in dense])
+    assert score(docred, stored, documents, relation_names=["P1", "P2"])["f1"] == 100
+    cubes = [{**d, "scores": np.nan_to_num(d["scores"])} for d in as_dense(documents, facts, ["P1", "P2"])]
+    features = datasets.Features({"title": datasets.Value("string"), "scores": datasets.Array3D((3, 3, 2), "float32")})
+    stored = datasets.Dataset.from_list(cubes, features=features)
+    assert score(docred, stored, documents, relation_names=["P1", "P2"])["f1"] == 100
+
+
+def test_kept_scores_are_copies(docred):
+    documents = [document(n=2, labels=[(0, 1, "P1")])]
+    cube = np.zeros((2, 2, 1))
+    cube[0, 1] = 1
+    docred.add_batch(predictions=[{"title": "d", "scores": cube}], references=documents)
+    cube[:] = 0
+    assert score(docred, None, None, relation_names=["P1"])["f1"] == 100
+
+
+def test_signature(docred):
+    result = score(docred, [fact(0, 1, "P1")], [document(labels=[(0, 1, "P1")])], threshold=0.25)
+    assert result["signature"] == (
+        "docred|v:1.0.0|pairing:title|match:indices|threshold:0.25|relations:references|train:no|train_distant:no"
+    )
+    result = score(docred, [], [document()], relation_names=["P1"], train_facts=[["a", "b", "P1"]], match="names")
+    assert "|match:names|threshold:0.5|relations:given|train:yes|train_distant:no" in result["signature"]
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+GOOD = {
+    "predictions": [fact(0, 1, "P1", evidence=[0], score=1.0)],
+    "references": [document(labels=[(0, 1, "P1", [0])])],
+}
+
+
+def test_fact_from_an_entity_to_itself(docred):
+    refused(docred, "predictions[0].t_idx: 1 is the head too", [fact(1, 1, "P1")])
+    refused(docred, "predictions[0].relations[0].t_idx: 1 is the head too", as_records([fact(1, 1, "P1", "x")]))
+    refused(docred, "references[0].labels[0].t: 2 is the head too", references=[document(labels=[(2, 2, "P1")])])
+    assert score(docred, *GOOD.values(), train=[document(labels=[(2, 2, "P1")])])["ign_f1"] == 100
+
+
+def refused(docred, words, predictions=None, references=None, **options):
+    predictions = GOOD["predictions"] if predictions is None else predictions
+    references = GOOD["references"] if references is None else references
+    with pytest.raises(ValueError) as caught:
+        docred.compute(predictions=predictions, references=references, **options)
+    message = str(caught.value)
+    assert words in message and "\n" not in message, message
+    docred.add_batch(**GOOD)
+    with pytest.raises(ValueError):
+        docred.compute(predictions=predictions, references=references or GOOD["references"], **options)
+    assert score(docred, None, None)["f1"] == 100  # still there
+
+
+def nested(value, path, leaf):
+    """A copy with one place changed, or taken out."""
+    value = pickle.loads(pickle.dumps(value))  # noqa: S301
+    at = value
+    for step in path[:-1]:
+        at = at[step]
+    if leaf is KeyError:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = leaf
+    return value
+
+
+RECORD = [{"title": "d", "relations": [{"h_idx": 0, "t_idx": 1, "r": "P1", "evidence": [0], "score": 0.9}]}]
+
+
+@pytest.mark.parametrize(
+    "key, wrong",
+    [("title", [None, 1.5, KeyError, ["d"]]), ("r", [None, 3, KeyError, " ", ["P1"]]),
+     ("h_idx", [None, KeyError, -1, 0.5, "0", True, 3, 2**40]), ("t_idx", [None, KeyError, -1, 0.5, "1", False, 3, 0]),
+     ("evidence", [0, "0", [-1], [0.5], ["a"], [None], [True]]), ("score", ["1", float("nan"), True, [1.0], 10**400])],
+)  # fmt: skip
+def test_wrong_facts(docred, key, wrong):
+    for value in wrong:
+        refused(docred, f"predictions[0].{key}", nested(GOOD["predictions"], [0, key], value))
+        at = [0, key] if key == "title" else [0, "relations", 0, key]
+        place = "predictions[0].title" if key == "title" else f"predictions[0].relations[0].{key}"
+        refused(docred, place, nested(RECORD, at, value))
+
+
+@pytest.mark.parametrize(
+    "path, wrong",
+    [
+        (["title"], [None, KeyError, 0.5]),
+        (["vertexSet"], [None, KeyError, 3, "ab", {}]),
+        (["vertexSet", 0], [None, 3, {}]),
+        (["vertexSet", 0, 0], [None, 3, "Ann"]),
+        (["vertexSet", 0, 0, "name"], [3, ["a"]]),
+        (["vertexSet", 0, 0, "sent_id"], [-1, 0.5, "0", True, None, KeyError]),
+        (["labels"], [None, KeyError, 3, {}, "x", {"head": [0], "tail": [1], "relation_id": []}]),
+        (["labels", 0], [None, 3, []]),
+        (["labels", 0, "h"], [None, KeyError, -1, 3, 1, "0", 0.5, True]),
+        (["labels", 0, "t"], [None, KeyError, -1, 3, 0, "0", 0.5]),
+        (["labels", 0, "r"], [None, KeyError, 3, ""]),
+        (["labels", 0, "evidence"], [3, [-1], ["a"], [0.5], [None]]),
+    ],
+)
+def test_wrong_documents(docred, path, wrong):
+    place = "references[0]"
+    for step in path:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    for value in wrong:
+        refused(docred, place.rsplit(".h", 1)[0], references=nested(GOOD["references"], [0, *path], value))
+    if path[0] == "vertexSet" and len(path) < 4 and None in wrong:
+        refused(docred, "train[0].vertexSet", train=nested(GOOD["references"], [0, *path], None))
+
+
+def test_wrong_hub_columns(docred):
+    row = hub_rows(GOOD["references"])[0]
+    for column, value, words in (
+        ("head", [5], "references[0].labels[0].h"), ("head", [1.5], "references[0].labels[0].h"),
+        ("tail", None, "references[0].labels[0].t"), ("relation_id", "P1", "references[0].labels.relation_id"),
+        ("evidence", [], "columns differ in length"),
+    ):  # fmt: skip
+        refused(docred, words, references=[{**row, "labels": {**row["labels"], column: value}}])
+    both = {**row["labels"], "h": [1]}
+    refused(docred, "contradicts", references=[{**row, "labels": both}])
+
+
+def test_wrong_dense_scores(docred):
+    good = np.zeros((3, 3, 2))
+    names = ["P1", None]
+    bad = good.copy()
+    bad[0, 1, 1] = np.nan
+    off = good.copy()
+    off[1, 1, 1] = np.nan
+    assert score(docred, [{"title": "d", "scores": off}], GOOD["references"], relation_names=names)["predicted"] == 0
+    for value, words in (
+        (bad, "predictions[0].scores[0, 1, 1]: nan"), (good[:2], "shape (2, 3, 2)"), (np.zeros((5, 2)), "shape (5, 2)"),
+        (np.zeros((6, 3)), "expected (3, 3, 2) or (6, 2)"), (np.zeros((2, 2, 2)), "for 3 entities"), (3, "predictions[0].scores"),
+        ("abc", "predictions[0].scores"), (good > 0, "predictions[0].scores"), (good.astype(complex), "predictions[0].scores"),
+        ([[True, 0.5]] * 6, "predictions[0].scores"), ([[1, 2], [3]], "predictions[0].scores"), ([["a", "b"]] * 6, "predictions[0].scores"),
+        ([[None, 1.0]] * 6, "predictions[0].scores"), ({}, "predictions[0].scores"), (np.zeros(3), "shape (3,)"),
+    ):  # fmt: skip
+        refused(docred, words, [{"title": "d", "scores": value}], relation_names=names)
+    dense = [{"title": "d", "scores": good}]
+    refused(docred, "relation_names: missing", dense)
+    refused(docred, "3 relation_names", dense, relation_names=["P1", "P2", "P3"])
+    refused(docred, "match='names'", dense, relation_names=names, match="names")
+    refused(docred, "predictions[0].title", [{"scores": good}], relation_names=names)
+    refused(docred, "predictions[1].relations: missing", [*dense, {"title": "e"}], relation_names=names)
+    unknown = [{"title": "x", "scores": np.zeros((2, 2, 2))}, {"title": "x", "scores": np.zeros((3, 3, 2))}]
+    refused(docred, "predictions[1].scores", unknown, relation_names=names)
+
+
+def test_wrong_options(docred, tmp_path):
+    for option, wrong in {
+        "threshold": ["NA", None, True, float("nan"), [0.5]],
+        "relation_names": ["P1", 3, [3], ["P1", "P1"], ["P1", None, "Na"], [""], {"P1"}, {"P1": 0}],
+        "match": ["name", None, 1],
+        "per_document": [1, "yes", None],
+        "return_errors": [1, "yes", None],
+        "train": [3, "no such file", [3], [{"vertexSet": []}], {"a": 1}],
+        "train_facts": [3, "no such file", [3], [["a", "b"]], [["a", "b", 3]], [["a", "b", "c", "d"]], {"a": 1}],
+        "train_distant": [3, "no such file"],
+        "train_distant_facts": [3, b"ab"],
+        "confidence": [1],
+    }.items():
+        for value in wrong:
+            refused(docred, option, **{option: value})
+    (tmp_path / "train.json").write_text("[{]")
+    refused(docred, "is not JSON", train=str(tmp_path / "train.json"))
+    (tmp_path / "train.json").write_text("{}")
+    refused(docred, "expected a JSON file", train=tmp_path / "train.json")
+    refused(
+        docred, "predictions[0].r: 'P1' is not one of relation_names", relation_names=["P2"], references=[document()]
+    )
+    refused(docred, "references[0].labels[0].r: 'P1'", relation_names=["P2"])
+    refused(docred, "predictions[0].head: missing", match="names")
+    refused(docred, "predictions[0].h_idx: missing", [{"title": "d", "head": "a", "tail": "b", "r": "P1"}])
+    refused(docred, "predictions[0].tail: missing", [{"title": "d", "head": "a", "r": "P1"}])
+    unnamed = nested(GOOD["references"], [0, "vertexSet", 1, 0, "name"], KeyError)
+    refused(docred, "references[0].vertexSet[1][0].name: missing", references=unnamed, train_facts=[])
+    refused(docred, "train[0].vertexSet[1][0].name: missing", train=unnamed)
+    assert score(docred, GOOD["predictions"], unnamed)["f1"] == 100
+
+
+def test_wrong_sides(docred):
+    refused(docred, "references: there are none", references=[])
+    refused(docred, "repeated titles 'd'", references=GOOD["references"] * 2)
+    with pytest.raises(ValueError, match="there are none"):
+        docred.compute(predictions=[])
+    docred.add_batch(references=GOOD["references"])
+    with pytest.raises(ValueError, match="repeated titles 'd'"):
+        docred.compute(references=GOOD["references"], predictions=[])
+    assert score(docred, GOOD["predictions"], None)["f1"] == 100
+    for wrong in (3, "ab", [3], [None], [[]], [{}], {"a": [1]}):
+        refused(docred, "predictions", predictions=wrong)
+        if wrong:
+            refused(docred, "references", references=wrong)
+    refused(docred, "predictions[1]", [GOOD["predictions"][0], RECORD[0]])
+    with pytest.raises(ValueError, match="not an input"):
+        docred.add_batch(predictions=[], references=[], labels=[])
+
+
+def test_without_sentences(docred):
+    documents = [document("d", 3, [(0, 1, "P1", [0]), (1, 2, "P1", [0, 1])])]
+    for entity in documents[0]["vertexSet"]:
+        del entity[0]["sent_id"]
+    result = score(docred, as_facts(documents), documents)
+    assert result["intra"] is result["inter"] is result["inter_long"] is None
+    assert result["by_evidence"]["single"]["recall"] == 100 and result["by_evidence"]["mix"] is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 6) | st.floats() | st.sampled_from(["d", "P1", "Ann", ""]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["title", "relations", "scores", "h_idx", "t_idx", "r", "evidence", "score", "head", "tail",
+                         "vertexSet", "labels", "name", "sent_id", "h", "t", "relation_id"]), inner, max_size=6),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@st.composite
+def damaged(draw, value):
+    """JSON with one place replaced by anything."""
+    value = json.loads(json.dumps(value))
+    path, at = [], value
+    while isinstance(at, (list, dict)) and at and (not path or draw(st.integers(0, 4))):
+        path.append(draw(st.sampled_from(sorted(at) if isinstance(at, dict) else range(len(at)))))
+        at = at[path[-1]]
+    return nested(value, path, draw(json_values | st.just(KeyError))) if path else draw(json_values)
+
+
+@settings(relaxed, max_examples=400)
+@given(st.data())
+@example(None)
+def test_arbitrary_json_gives_a_result_or_one_line(docred, data):
+    if data is None:
+        return
+    documents = data.draw(corpora())
+    forms = st.one_of(
+        predicted_facts(documents).map(lambda facts: [{**f, "score": None} for f in facts]),
+        predicted_facts(documents).map(lambda facts: as_records([{**f, "score": 0.75} for f in facts])),
+        st.just(
+            [{"title": d["title"], "scores": np.zeros((len(d["vertexSet"]),) * 2 + (2,)).tolist()} for d in documents]
+        ),
+    )
+    predictions = data.draw(forms)
+    references = data.draw(st.sampled_from([documents, hub_rows(documents)]))
+    which = data.draw(st.integers(0, 3))
+    if which != 1:
+        predictions = data.draw(damaged(predictions) | json_values)
+    if which != 2:
+        references = data.draw(damaged(references) | json_values)
+    options = data.draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "threshold": st.sampled_from([0.5, "na", 0.0]) | json_values,
+                "relation_names": st.sampled_from([["P1", None], [*RELATIONS, "P9"]]) | json_values,
+                "match": st.sampled_from(["names", "indices"]),
+                "train": damaged(documents) | json_values,
+                "train_facts": json_values | st.just([["Ann", "Bob", "P1"]]),
+                "return_errors": st.just(True),
+                "per_document": st.just(True),
+            },
+        )
+    )
+    try:
+        score(docred, predictions, references, **options)
+    except ValueError as error:
+        assert "\n" not in str(error) and len(str(error)) < 600
