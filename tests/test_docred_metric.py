@@ -485,7 +485,7 @@ def test_areas_as_the_benchmark_ranks_a_list(docred, gold):
     """Distinct random scores for every candidate of some documents, ranked as ``Config.test`` does."""
     documents, rng = gold[:40], np.random.default_rng(5)
     names = sorted({g["r"] for d in documents for g in d["labels"]})
-    train = {tuple(m[0]["name"] for m in (d["vertexSet"][g["h"]], d["vertexSet"][g["t"]])) + (g["r"],)
+    train = {(d["vertexSet"][g["h"]][0]["name"], d["vertexSet"][g["t"]][0]["name"], g["r"])
              for d in documents for g in d["labels"][::3]}  # fmt: skip
     predictions = as_dense(documents, [], names, dtype=np.float64)
     ranked = []
