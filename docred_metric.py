@@ -29,6 +29,7 @@ from .matching import (
     divide,
     explain,
     f_score,
+    find,
     match_in_order,
     number,
     number_spans,
@@ -708,7 +709,10 @@ class Dense(NamedTuple):
         elif array.shape == (0, 0):
             return np.zeros((0, len(self.relations)))
         if self.no_relation is None:
-            return array[:, self.relations] if len(self.relations) < array.shape[1] else array
+            first, last = self.relations[:1], self.relations[-1:] + 1
+            if len(self.relations) and last - first == len(self.relations):
+                return array[:, first[0] : last[0]]  # without a copy
+            return array[:, self.relations]
         with np.errstate(invalid="ignore", over="ignore"):
             array = array.astype(np.float64)
             array = array[:, self.relations] - array[:, self.no_relation, None]
@@ -943,10 +947,9 @@ def _named(
     # One more set, without entities, for names that no mention has.
     offsets = np.concatenate([starts, [n_mentions, n_mentions]])
     sets = spans(offsets, (entity - documents.first_entity[entity_document[entity]])[order])
-    place = np.searchsorted(named[starts], name[n_mentions:])
-    found = np.append(named[starts], -1)[place] == name[n_mentions:]
-    both = sets.take(np.where(found, place, len(starts)))
-    key = number(np.where(found, 0, code[n_mentions:] + 1), number_spans(both))
+    place = find(name[n_mentions:], named[starts])
+    both = sets.take(np.where(place >= 0, place, len(starts)))
+    key = number(np.where(place >= 0, 0, code[n_mentions:] + 1), number_spans(both))
     halves = np.arange(n_facts)
     return both.take(halves), both.take(halves + n_facts), key[:n_facts], key[n_facts:]
 
@@ -966,10 +969,8 @@ def _edges(predicted: Predicted, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
             )
         )
     )
-    gold_item = item[n_edges:]  # increasing, as gold facts are ordered in this way
-    place = np.searchsorted(gold_item, item[:n_edges])
-    found = np.append(gold_item, -1)[place] == item[:n_edges]
-    return fact[found], place[found]
+    place = find(item[:n_edges], item[n_edges:])  # gold facts are ordered in this way
+    return fact[place >= 0], place[place >= 0]
 
 
 def _entity_pairs(predicted: Predicted) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -1230,7 +1231,7 @@ def _evidence_rows(problem: Problem, taken: np.ndarray, partner: np.ndarray, n_d
         np.concatenate([partner[owner] + 1, gold.evidence.owners + 1]),
         np.concatenate([predicted.evidence.tokens, gold.evidence.tokens]),
     )
-    right = np.isin(key[: len(owner)], key[len(owner) :]) & (partner[owner] >= 0)
+    right = find(key[: len(owner)], key[len(owner) :]) >= 0
     correct = np.bincount(predicted.document[owner[right]], minlength=n_documents)
     annotated = gold.evidence.lengths > 0
     counted = taken & (predicted.document < problem.documents.n_known)

@@ -427,6 +427,14 @@ def product(
     return owner, left_start[owner] + row, right_start[owner] + column
 
 
+def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Where each value stands in an increasing array, the first place if it repeats; -1 if it does not."""
+    place = np.searchsorted(among, values)
+    within = place < len(among)
+    within[within] = among[place[within]] == values[within]
+    return np.where(within, place, -1)
+
+
 def match_in_order(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
     """Pair items one to one, left items coming in the order of their indices.
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import formats.aste  # noqa: E402
+
 import formats.docred  # noqa: E402
 
 

@@ -485,8 +485,11 @@ def test_areas_as_the_benchmark_ranks_a_list(docred, gold):
     """Distinct random scores for every candidate of some documents, ranked as ``Config.test`` does."""
     documents, rng = gold[:40], np.random.default_rng(5)
     names = sorted({g["r"] for d in documents for g in d["labels"]})
-    train = {(d["vertexSet"][g["h"]][0]["name"], d["vertexSet"][g["t"]][0]["name"], g["r"])
-             for d in documents for g in d["labels"][::3]}  # fmt: skip
+    train = {
+        (d["vertexSet"][g["h"]][0]["name"], d["vertexSet"][g["t"]][0]["name"], g["r"])
+        for d in documents
+        for g in d["labels"][::3]
+    }
     predictions = as_dense(documents, [], names, dtype=np.float64)
     ranked = []
     for d, p in zip(documents, predictions, strict=True):
@@ -710,8 +713,10 @@ def test_dataset_rows(docred):
     assert score(docred, datasets.Dataset.from_list(as_records(facts)), documents)["f1"] == 100
     columns = {key: [f[key] for f in facts] for key in facts[0]}
     assert score(docred, columns, documents)["f1"] == 100
-    by_column = [{"title": r["title"], "relations": {k: [x[k] for x in r["relations"]] for k in r["relations"][0]}}
-                 for r in as_records(facts)]  # fmt: skip
+    by_column = [
+        {"title": r["title"], "relations": {k: [x[k] for x in r["relations"]] for k in r["relations"][0]}}
+        for r in as_records(facts)
+    ]
     assert score(docred, by_column, documents)["f1"] == 100
     dense = as_dense(documents, facts, ["P1", "P2"], pairs=True)
     stored = datasets.Dataset.from_list([{**d, "scores": d["scores"].tolist()} for d in dense])
@@ -786,10 +791,15 @@ RECORD = [{"title": "d", "relations": [{"h_idx": 0, "t_idx": 1, "r": "P1", "evid
 
 @pytest.mark.parametrize(
     "key, wrong",
-    [("title", [None, 1.5, KeyError, ["d"]]), ("r", [None, 3, KeyError, " ", ["P1"]]),
-     ("h_idx", [None, KeyError, -1, 0.5, "0", True, 3, 2**40]), ("t_idx", [None, KeyError, -1, 0.5, "1", False, 3, 0]),
-     ("evidence", [0, "0", [-1], [0.5], ["a"], [None], [True]]), ("score", ["1", float("nan"), True, [1.0], 10**400])],
-)  # fmt: skip
+    [
+        ("title", [None, 1.5, KeyError, ["d"]]),
+        ("r", [None, 3, KeyError, " ", ["P1"]]),
+        ("h_idx", [None, KeyError, -1, 0.5, "0", True, 3, 2**40]),
+        ("t_idx", [None, KeyError, -1, 0.5, "1", False, 3, 0]),
+        ("evidence", [0, "0", [-1], [0.5], ["a"], [None], [True]]),
+        ("score", ["1", float("nan"), True, [1.0], 10**400]),
+    ],
+)
 def test_wrong_facts(docred, key, wrong):
     for value in wrong:
         refused(docred, f"predictions[0].{key}", nested(GOOD["predictions"], [0, key], value))
@@ -828,10 +838,12 @@ def test_wrong_documents(docred, path, wrong):
 def test_wrong_hub_columns(docred):
     row = hub_rows(GOOD["references"])[0]
     for column, value, words in (
-        ("head", [5], "references[0].labels[0].h"), ("head", [1.5], "references[0].labels[0].h"),
-        ("tail", None, "references[0].labels[0].t"), ("relation_id", "P1", "references[0].labels.relation_id"),
+        ("head", [5], "references[0].labels[0].h"),
+        ("head", [1.5], "references[0].labels[0].h"),
+        ("tail", None, "references[0].labels[0].t"),
+        ("relation_id", "P1", "references[0].labels.relation_id"),
         ("evidence", [], "columns differ in length"),
-    ):  # fmt: skip
+    ):
         refused(docred, words, references=[{**row, "labels": {**row["labels"], column: value}}])
     both = {**row["labels"], "h": [1]}
     refused(docred, "contradicts", references=[{**row, "labels": both}])
@@ -846,12 +858,22 @@ def test_wrong_dense_scores(docred):
     off[1, 1, 1] = np.nan
     assert score(docred, [{"title": "d", "scores": off}], GOOD["references"], relation_names=names)["predicted"] == 0
     for value, words in (
-        (bad, "predictions[0].scores[0, 1, 1]: nan"), (good[:2], "shape (2, 3, 2)"), (np.zeros((5, 2)), "shape (5, 2)"),
-        (np.zeros((6, 3)), "expected (3, 3, 2) or (6, 2)"), (np.zeros((2, 2, 2)), "for 3 entities"), (3, "predictions[0].scores"),
-        ("abc", "predictions[0].scores"), (good > 0, "predictions[0].scores"), (good.astype(complex), "predictions[0].scores"),
-        ([[True, 0.5]] * 6, "predictions[0].scores"), ([[1, 2], [3]], "predictions[0].scores"), ([["a", "b"]] * 6, "predictions[0].scores"),
-        ([[None, 1.0]] * 6, "predictions[0].scores"), ({}, "predictions[0].scores"), (np.zeros(3), "shape (3,)"),
-    ):  # fmt: skip
+        (bad, "predictions[0].scores[0, 1, 1]: nan"),
+        (good[:2], "shape (2, 3, 2)"),
+        (np.zeros((5, 2)), "shape (5, 2)"),
+        (np.zeros((6, 3)), "expected (3, 3, 2) or (6, 2)"),
+        (np.zeros((2, 2, 2)), "for 3 entities"),
+        (3, "predictions[0].scores"),
+        ("abc", "predictions[0].scores"),
+        (good > 0, "predictions[0].scores"),
+        (good.astype(complex), "predictions[0].scores"),
+        ([[True, 0.5]] * 6, "predictions[0].scores"),
+        ([[1, 2], [3]], "predictions[0].scores"),
+        ([["a", "b"]] * 6, "predictions[0].scores"),
+        ([[None, 1.0]] * 6, "predictions[0].scores"),
+        ({}, "predictions[0].scores"),
+        (np.zeros(3), "shape (3,)"),
+    ):
         refused(docred, words, [{"title": "d", "scores": value}], relation_names=names)
     dense = [{"title": "d", "scores": good}]
     refused(docred, "relation_names: missing", dense)
@@ -924,11 +946,36 @@ def test_without_sentences(docred):
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 6) | st.floats() | st.sampled_from(["d", "P1", "Ann", ""]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["title", "relations", "scores", "h_idx", "t_idx", "r", "evidence", "score", "head", "tail",
-                         "vertexSet", "labels", "name", "sent_id", "h", "t", "relation_id"]), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "title",
+                    "relations",
+                    "scores",
+                    "h_idx",
+                    "t_idx",
+                    "r",
+                    "evidence",
+                    "score",
+                    "head",
+                    "tail",
+                    "vertexSet",
+                    "labels",
+                    "name",
+                    "sent_id",
+                    "h",
+                    "t",
+                    "relation_id",
+                ]
+            ),
+            inner,
+            max_size=6,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @st.composite

@@ -48,11 +48,15 @@ def test_forms_convert(tmp_path):
     rows = read(path)
     assert rows.format == "rows" and rows.records[0]["labels"]["relation_text"] == ["", ""]
     write(path, DOCUMENTS, "facts")
-    assert read(path).records == training_triples(VALUES["rows"]) == [
-        ["Café e0", "Café e1", "P1"],
-        ["Café e1", "Café e2", "P2"],
-        ["b e1", "b e0", "P1"],
-    ]  # fmt: skip
+    assert (
+        read(path).records
+        == training_triples(VALUES["rows"])
+        == [
+            ["Café e0", "Café e1", "P1"],
+            ["Café e1", "Café e2", "P2"],
+            ["b e1", "b e0", "P1"],
+        ]
+    )
     with pytest.raises(ValueError, match="dense scores"):
         write(path, [{"title": "a", "scores": [[0.5]]}], "result")
     with pytest.raises(ValueError, match="format: 'csv' is not one of"):
@@ -83,20 +87,22 @@ def test_sources(monkeypatch):
         ('[{"title": "a", "r": "P1"},\n{"title": "a"}]', ":2: r is missing, expected text"),
         ('[{"title": "a", "r": "P1"},\n3]', ":2: not an object"),
         ('[{"title": "a", "vertexSet": 3, "labels": []}]', ":1: vertexSet is not a list"),
-        ('[{"title": "a", "vertexSet": [], "labels": []},\n\n{"title": "a", "vertexSet": []}, {"vertexSet": [], "labels": []}]',
-         ":3: title is missing"),
+        (
+            '[{"title": "a", "vertexSet": [], "labels": []},\n\n{"title": "a", "vertexSet": []}, {"vertexSet": [], "labels": []}]',
+            ":3: title is missing",
+        ),
         ('[["a", "b", "c"],\n["a", "b"]]', ":2: not a triple"),
         ('[["a", "b", 3]]', ":1: not a triple"),
         ('[{"title": "a",\n}]', ":2: not JSON"),
-        ('[3\n4]', ":2: not JSON: expected ',' or ']'"),
-        ('[]\n[]', ":2: not JSON: text after the list"),
+        ("[3\n4]", ":2: not JSON: expected ',' or ']'"),
+        ("[]\n[]", ":2: not JSON: text after the list"),
         ('[{"title": "a", "r": "P1"},\n]', ":2: not JSON"),
         ("{", ":1: not JSON"),
         ("[", ":1: not JSON"),
         ("[" * 100000, "nested too deeply"),
         ('{"title": "a", "r": "P1"}\n{', ":2: not JSON"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_have_file_and_line(tmp_path, text, words):
     path = tmp_path / "wrong.json"
     path.write_text(text)
@@ -113,7 +119,12 @@ def test_wrong_format(tmp_path):
 
 
 @settings(deadline=None)
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)), st.sampled_from([None, 1]))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
+    ),
+    st.sampled_from([None, 1]),
+)
 def test_items_are_those_of_json(value, indent):
     items = parse_json_items(TextFile("f", json.dumps([value, value], indent=indent)))
     assert [item for _, item in items] == [value, value]
