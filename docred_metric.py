@@ -598,12 +598,10 @@ def _labels(references: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 class Gold(NamedTuple):
-    """The different gold facts, ordered by `item`; every attribute has one value a fact.
+    """The different gold facts, ordered by document, head, tail, relation; every attribute has one value a fact.
 
     Attributes
     ----------
-    item : ndarray of int64
-        Equal for equal facts, also of the predictions.
     document, head, tail, relation : ndarray of int64
     evidence : Spans
         Sentences, as the last of equal facts has them.
@@ -613,7 +611,6 @@ class Gold(NamedTuple):
         For each kind of training facts that is given, whether they hold the fact.
     """
 
-    item: np.ndarray
     document: np.ndarray
     head: np.ndarray
     tail: np.ndarray
@@ -668,7 +665,7 @@ def _seen(training: list[TrainingFacts], documents: Documents, gold: Gold, vocab
         np.concatenate([shown_tail, code[right]]),
     )
     hits = np.isin(keys[len(shown_head) :], keys[: len(shown_head)])
-    return np.bincount(fact[hits], minlength=len(gold.item)) > 0
+    return np.bincount(fact[hits], minlength=len(gold.document)) > 0
 
 
 # --- dense scores -----------------------------------------------------------------------------------------------------
@@ -804,27 +801,12 @@ def _problem(
 
     gold_document, gold_head, gold_tail, labels = _labels(references)
     fact_offsets, facts = lists(predictions.field("relations"))
-    if relation_names is None:
-        shown_relations = [facts_of.relation for kind in training.values() for facts_of in kind]
-        candidates = sorted(set(chain(*(c.unique().to_pylist() for c in [labels.field("r"), *shown_relations]))))
-    else:
-        candidates = [name for name in relation_names if name not in _NO_RELATION and name is not None]
-        for side, column in (("references", labels.field("r")), ("predictions", facts.field("r"))):
-            outside = _valid(pc.index_in(column, pa.array(candidates, pa.string())))
-            if not outside.all():
-                at = int(np.argmin(outside))
-                label_offsets = lists(references.field("labels"))[0]
-                place = (
-                    _fact_place(predictions, fact_offsets, at)
-                    if side == "predictions"
-                    else f"references[{gold_document[at]}].labels[{at - label_offsets[gold_document[at]]}]"
-                )
-                raise ValueError(f"{place}.r: {shown(column[at].as_py())} is not one of relation_names")
+    candidates = _candidate_relations(labels, relation_names, training)
+    if relation_names is not None:
+        _check_relations(predictions, references, candidates)
     others = set(facts.field("r").unique().to_pylist()).difference(candidates)
-    relations = candidates + sorted(others)
-    vocabulary = pa.array(relations, pa.string())
-    relation = _indices(pc.index_in(facts.field("r"), vocabulary))
-    gold_relation = _indices(pc.index_in(labels.field("r"), vocabulary))
+    vocabulary = pa.array([*candidates, *sorted(others)], pa.string())
+    relation, gold_relation = (_indices(pc.index_in(side.field("r"), vocabulary)) for side in (facts, labels))
 
     owner = owners(fact_offsets)
     document = document_of[owner]
@@ -840,57 +822,70 @@ def _problem(
         head, tail, head_key, tail_key = _named(facts, document, documents)
     else:
         _check_fields(predictions, fact_offsets, facts, ("h_idx", "t_idx"), "indices")
-        head_key, tail_key = (_indices(facts.field(name)) for name in ("h_idx", "t_idx"))
-        known = document < documents.n_known
-        for name, entity in (("h_idx", head_key), ("t_idx", tail_key)):
-            past = known & (entity >= documents.n_entities[document])
-            if past.any():
-                at = int(np.argmax(past))
-                raise ValueError(
-                    f"{_fact_place(predictions, fact_offsets, at)}.{name}: {entity[at]} is past the end, "
-                    f"expected an index below {documents.n_entities[document[at]]}, the number of entities"
-                )
-        offsets = np.append(0, np.cumsum(known))
-        head, tail = Spans(offsets, head_key[known]), Spans(offsets, tail_key[known])
+        head, tail, head_key, tail_key = _indexed(predictions, fact_offsets, facts, document, documents)
 
     gold = _gold(gold_document, gold_head, gold_tail, gold_relation, labels)
     gold = gold._replace(
         seen={kind: _seen(given, documents, gold, vocabulary) for kind, given in training.items() if given}
     )
-    score = facts.field("score").fill_null(1.0).to_numpy(zero_copy_only=False)
-    item = number(document, head_key, tail_key, relation)
-    order = np.argsort(item, kind="stable")
-    starts = np.flatnonzero(np.diff(item[order], prepend=-1))
+    order, starts = _groups(number(document, head_key, tail_key, relation))
     example = order[starts]
-    highest = np.maximum.reduceat(score[order], starts) if len(starts) else score
+    score = facts.field("score").fill_null(1.0).to_numpy(zero_copy_only=False)
     evidence_offsets, sentences = lists(facts.field("evidence"))
-    evidence = spans(evidence_offsets, integers(sentences)).take(example)
-    covered = np.zeros(len(example), bool)
-    if dense.records:
-        covered, evidence = _cover(
-            dense,
-            document[example],
-            head_key[example],
-            tail_key[example],
-            relation[example],
-            highest,
-            evidence,
-            owner[example],
-        )
     predicted = Predicted(
         example,
         document[example],
         relation[example],
         head.take(example),
         tail.take(example),
-        highest,
-        evidence,
-        covered,
+        np.maximum.reduceat(score[order], starts) if len(starts) else score,
+        spans(evidence_offsets, integers(sentences)).take(example),
+        np.zeros(len(example), bool),
     )
+    if dense.records:
+        predicted = _cover(dense, predicted, head_key[example], tail_key[example], owner[example])
     return Problem(
-        titles, documents, relations, len(candidates), gold, predicted, dense,
-        _edges(predicted, gold), len(facts), len(labels),
-    )  # fmt: skip
+        titles=titles,
+        documents=documents,
+        relations=vocabulary.to_pylist(),
+        n_candidates=len(candidates),
+        gold=gold,
+        predicted=predicted,
+        dense=dense,
+        edges=_edges(predicted, gold),
+        n_facts=len(facts),
+        n_labels=len(labels),
+    )
+
+
+def _groups(item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An order that brings equal items together, earlier ones first, and where in it each different item starts."""
+    order = np.argsort(item, kind="stable")
+    return order, np.flatnonzero(np.diff(item[order], prepend=-1))
+
+
+def _candidate_relations(
+    labels: pa.StructArray, relation_names: list[str | None] | None, training: dict[str, list[TrainingFacts]]
+) -> list[str]:
+    """The relations that could be predicted; never from predictions, which would make systems incomparable."""
+    if relation_names is not None:
+        return [name for name in relation_names if name is not None and name not in _NO_RELATION]
+    columns = [labels.field("r"), *(facts.relation for kind in training.values() for facts in kind)]
+    return sorted(set(chain.from_iterable(column.unique().to_pylist() for column in columns)))
+
+
+def _check_relations(predictions: pa.StructArray, references: pa.StructArray, candidates: list[str]) -> None:
+    """Refuse facts and labels of a relation that is not among the candidates."""
+    for side, column, name in (("references", references, "labels"), ("predictions", predictions, "relations")):
+        offsets, facts = lists(column.field(name))
+        inside = _valid(pc.index_in(facts.field("r"), pa.array(candidates, pa.string())))
+        if not inside.all():
+            at = int(np.argmin(inside))
+            record = int(np.searchsorted(offsets, at, side="right")) - 1
+            place = f"{side}[{record}].{name}[{at - offsets[record]}]"
+            if side == "predictions":
+                place = _fact_place(predictions, offsets, at)
+            raise ValueError(f"{place}.r: {shown(facts.field('r')[at].as_py())} is not one of relation_names")
 
 
 def _check_fields(
@@ -905,18 +900,35 @@ def _check_fields(
             )
 
 
+def _indexed(
+    predictions: pa.StructArray, offsets: np.ndarray, facts: pa.StructArray, document: np.ndarray, documents: Documents
+) -> tuple[Spans, Spans, np.ndarray, np.ndarray]:
+    """The entity that each index stands for, head's and tail's, none in unknown documents; and the indices."""
+    keys = [_indices(facts.field(name)) for name in ("h_idx", "t_idx")]
+    known = document < documents.n_known
+    limit = documents.n_entities[document]
+    for name, entity in zip(("h_idx", "t_idx"), keys, strict=True):
+        past = known & (entity >= limit)
+        if past.any():
+            at = int(np.argmax(past))
+            raise ValueError(
+                f"{_fact_place(predictions, offsets, at)}.{name}: {entity[at]} is past the end, "
+                f"expected an index below {limit[at]}, the number of entities"
+            )
+    ends = np.append(0, np.cumsum(known))
+    return Spans(ends, keys[0][known]), Spans(ends, keys[1][known]), keys[0], keys[1]
+
+
 def _gold(
     document: np.ndarray, head: np.ndarray, tail: np.ndarray, relation: np.ndarray, labels: pa.StructArray
 ) -> Gold:
-    item = number(document, head, tail, relation)
-    order = np.argsort(item, kind="stable")
-    starts = np.flatnonzero(np.diff(item[order], prepend=-1))
+    order, starts = _groups(number(document, head, tail, relation))
     last = order[np.append(starts[1:], len(order)) - 1] if len(starts) else order
     offsets, sentences = lists(labels.field("evidence"))
     lengths = np.diff(offsets)[order]
     listed = np.add.reduceat(lengths, starts) if len(starts) else lengths
     evidence = spans(offsets, integers(sentences)).take(last)
-    return Gold(item[last], document[last], head[last], tail[last], relation[last], evidence, listed, {})
+    return Gold(document[last], head[last], tail[last], relation[last], evidence, listed, {})
 
 
 def _folded(name: str) -> str:
@@ -941,13 +953,11 @@ def _named(
     entity_document = np.repeat(np.arange(len(documents.n_entities)), documents.n_entities)
     at = np.concatenate([entity_document[entity], document, document])
     name = number(at, code)
-    order = np.argsort(name[:n_mentions], kind="stable")
-    named = name[:n_mentions][order]
-    starts = np.flatnonzero(np.diff(named, prepend=-1))
+    order, starts = _groups(name[:n_mentions])
     # One more set, without entities, for names that no mention has.
     offsets = np.concatenate([starts, [n_mentions, n_mentions]])
     sets = spans(offsets, (entity - documents.first_entity[entity_document[entity]])[order])
-    place = find(name[n_mentions:], named[starts])
+    place = find(name[n_mentions:], name[order[starts]])
     both = sets.take(np.where(place >= 0, place, len(starts)))
     key = number(np.where(place >= 0, 0, code[n_mentions:] + 1), number_spans(both))
     halves = np.arange(n_facts)
@@ -1033,32 +1043,25 @@ def _place_of_pair(head: np.ndarray, tail: np.ndarray, n_entities: np.ndarray | 
     return head * (n_entities - 1) + tail - (tail > head)
 
 
-def _cover(
-    dense: Dense,
-    document: np.ndarray,
-    head: np.ndarray,
-    tail: np.ndarray,
-    relation: np.ndarray,
-    score: np.ndarray,
-    evidence: Spans,
-    record: np.ndarray,
-) -> tuple[np.ndarray, Spans]:
+def _cover(dense: Dense, predicted: Predicted, head: np.ndarray, tail: np.ndarray, record: np.ndarray) -> Predicted:
     """Fold facts that are listed beside dense scores of their document into these.
 
-    Returns which facts they are, and the evidence, without that of facts whose dense score came first.
+    `head` and `tail` are the facts' indices, `record` is the prediction that gave each first. A fact whose dense score
+    came before it keeps no evidence, as of repeated facts the first one's counts.
     """
-    covered = np.zeros(len(document), bool)
-    late = np.zeros(len(document), bool)
-    for at in np.intersect1d(document, np.fromiter(dense.records, np.int64)).tolist():
-        first = dense.records[at][0]
+    covered = np.zeros(len(head), bool)
+    late = np.zeros(len(head), bool)
+    for document in np.intersect1d(predicted.document, np.fromiter(dense.records, np.int64)).tolist():
+        first = dense.records[document][0]
         n = _n_entities(dense.raw(first).shape)
-        here = np.flatnonzero((document == at) & (head < n) & (tail < n))
-        dense.listed[at] = (_place_of_pair(head[here], tail[here], n), relation[here], score[here])
+        here = np.flatnonzero((predicted.document == document) & (head < n) & (tail < n))
+        pair = _place_of_pair(head[here], tail[here], n)
+        dense.listed[document] = (pair, predicted.relation[here], predicted.score[here])
         covered[here] = True
         late[here] = record[here] > first
-    lengths = np.where(late, 0, evidence.lengths)
-    kept = evidence.tokens[~late[evidence.owners]]
-    return covered, Spans(np.append(0, np.cumsum(lengths)), kept)
+    evidence = predicted.evidence
+    kept = Spans(np.append(0, np.cumsum(np.where(late, 0, evidence.lengths))), evidence.tokens[~late[evidence.owners]])
+    return predicted._replace(evidence=kept, dense=covered)
 
 
 # --- count ------------------------------------------------------------------------------------------------------------
@@ -1101,7 +1104,7 @@ def count(problem: Problem, threshold: float) -> Counts:
     section 4.3.
     """
     documents, gold, predicted = problem.documents, problem.gold, problem.predicted
-    n_documents, n_relations, n_gold = len(documents.n_entities), len(problem.relations), len(gold.item)
+    n_documents, n_relations, n_gold = len(documents.n_entities), len(problem.relations), len(gold.document)
 
     # Facts in the order of their scores: what is right at one threshold stays right at all lower ones.
     gold_score = np.full(n_gold, np.nan)
@@ -1585,7 +1588,7 @@ class DocredMetric(Staging, evaluate.Metric):
         n_known = problem.documents.n_known
         result["unknown_titles"] = len(problem.titles) - n_known
         result["duplicate_predictions"] = problem.n_facts - len(problem.predicted.example)
-        result["duplicate_references"] = problem.n_labels - len(problem.gold.item)
+        result["duplicate_references"] = problem.n_labels - len(problem.gold.document)
         if (problem.n_facts or problem.dense.records) and not problem.n_labels:
             warnings.warn("the references hold no fact: is this a test set without labels?", stacklevel=2)
             result["no_gold"] = True

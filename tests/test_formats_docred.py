@@ -88,7 +88,7 @@ def test_sources(monkeypatch):
         ('[{"title": "a", "r": "P1"},\n3]', ":2: not an object"),
         ('[{"title": "a", "vertexSet": 3, "labels": []}]', ":1: vertexSet is not a list"),
         (
-            '[{"title": "a", "vertexSet": [], "labels": []},\n\n{"title": "a", "vertexSet": []}, {"vertexSet": [], "labels": []}]',
+            '[{"title": "a", "vertexSet": []},\n\n{"title": "a", "vertexSet": []}, {"vertexSet": [], "labels": []}]',
             ":3: title is missing",
         ),
         ('[["a", "b", "c"],\n["a", "b"]]', ":2: not a triple"),
