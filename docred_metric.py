@@ -1109,10 +1109,10 @@ def count(problem: Problem, threshold: float) -> Counts:
     # Facts in the order of their scores: what is right at one threshold stays right at all lower ones.
     gold_score = np.full(n_gold, np.nan)
     order = np.argsort(-predicted.score, kind="stable")
-    rank = np.argsort(order)
+    position = np.argsort(order)
     fact, gold_fact = problem.edges
     listed = ~predicted.dense[fact]
-    _, since = match_in_order(rank[fact[listed]], gold_fact[listed], len(rank), n_gold)
+    _, since = match_in_order(position[fact[listed]], gold_fact[listed], len(position), n_gold)
     found = since >= 0
     gold_score[found] = predicted.score[order[since[found]]]
     wrong = ~predicted.dense
@@ -1121,12 +1121,12 @@ def count(problem: Problem, threshold: float) -> Counts:
     gold_distance = documents.distance(gold.document, gold.head, gold.tail)
     by_relation = np.zeros((n_documents, n_relations), np.int64)
     by_distance = np.zeros((n_documents, len(_DISTANCES)), np.int64)
-    score = _count_dense(problem, threshold, gold_score, by_relation, by_distance)
+    fact_score = _count_dense(problem, threshold, gold_score, by_relation, by_distance)
 
-    taken = score > threshold
+    taken = fact_score > threshold
     edge = taken[fact]
-    partner_of_rank, _ = match_in_order(rank[fact[edge]], gold_fact[edge], len(rank), n_gold)
-    partner = partner_of_rank[rank] if len(rank) else rank
+    partner_of_position, _ = match_in_order(position[fact[edge]], gold_fact[edge], len(position), n_gold)
+    partner = partner_of_position[position] if len(position) else position
     distance, has_pair = _own_distance(problem, partner, gold_distance)
     outside = ~has_pair | (predicted.relation >= problem.n_candidates)
 
@@ -1202,9 +1202,9 @@ def _count_dense(
 ) -> np.ndarray:
     """Count what dense scores predict, and fill in the scores of gold facts; returns those of listed facts."""
     gold, predicted, dense = problem.gold, problem.predicted, problem.dense
-    score = predicted.score.copy()
+    fact_score = predicted.score.copy()
     if not dense.records:
-        return score
+        return fact_score
     in_dense = np.flatnonzero(predicted.dense)
     starts = np.searchsorted(gold.document, np.arange(len(by_relation) + 1))
     for document in dense.records:
@@ -1213,7 +1213,7 @@ def _count_dense(
         by_relation[document, : problem.n_candidates] += above.sum(axis=0)
         if document in dense.listed:
             pair, relation, _ = dense.listed[document]
-            score[in_dense[predicted.document[in_dense] == document]] = scores[pair, relation]
+            fact_score[in_dense[predicted.document[in_dense] == document]] = scores[pair, relation]
         if document >= problem.documents.n_known:
             continue
         n = int(problem.documents.n_entities[document])
@@ -1223,7 +1223,7 @@ def _count_dense(
         distance = problem.documents.distance(np.full(len(head), document), head, tail)
         n_above = above.sum(axis=1)
         by_distance[document] += [n_above[chosen].sum() for chosen in _by_distance(distance)]
-    return score
+    return fact_score
 
 
 def _evidence_rows(problem: Problem, taken: np.ndarray, partner: np.ndarray, n_documents: int) -> dict[str, np.ndarray]:

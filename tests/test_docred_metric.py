@@ -1,3 +1,4 @@
+import doctest
 import gzip
 import json
 import math
@@ -8,18 +9,20 @@ from collections import Counter, defaultdict
 import datasets
 import numpy as np
 import pytest
-from conftest import benchmark_file, expected, load, perturbed
+from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import auc as trapezoid
 from sklearn.metrics import roc_auc_score
+
+import formats.docred
 
 FREQUENT = {"P17", "P131", "P27", "P150", "P175", "P577", "P463", "P527", "P495", "P361"}
 INFINITY = float("inf")
 LOWEST = -1.7976931348623157e308
 HEADLINE = ("precision", "recall", "f1", "true_positives", "predicted", "gold")
 relaxed = settings(
-    deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 
 
@@ -989,7 +992,7 @@ def damaged(draw, value):
     return nested(value, path, draw(json_values | st.just(KeyError))) if path else draw(json_values)
 
 
-@settings(relaxed, max_examples=400)
+@settings(relaxed, max_examples=300)
 @given(st.data())
 @example(None)
 def test_arbitrary_json_gives_a_result_or_one_line(docred, data):
@@ -1028,3 +1031,24 @@ def test_arbitrary_json_gives_a_result_or_one_line(docred, data):
         score(docred, predictions, references, **options)
     except ValueError as error:
         assert "\n" not in str(error) and len(str(error)) < 600
+
+
+def test_example_of_the_description():
+    metric = load("docred")
+    text = metric.inputs_description.replace('"docred_metric.py"', repr(str(ROOT / "docred_metric.py")))
+    tests = doctest.DocTestParser().get_doctest(text, {}, "docred", None, 0)
+    assert tests.examples and doctest.DocTestRunner().run(tests).failed == 0
+
+
+def test_examples(docred):
+    folder = ROOT / "examples" / "docred"
+    documents, facts, names, train = (
+        formats.docred.read(folder / f"{name}").records
+        for name in ("references.json", "predictions.json", "predictions_by_name.json", "train.fact")
+    )
+    result = score(docred, facts, documents, train_facts=train)
+    agree(result, oracle(facts, documents, train=set(map(tuple, train))))
+    assert (result["true_positives"], result["predicted"], result["gold"]) == (9, 13, 14)
+    assert result["ign_f1"] < result["f1"] < result["best_f1"]
+    result = score(docred, names, documents, match="names")
+    assert (result["true_positives"], result["predicted"]) == (3, 4)
