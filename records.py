@@ -559,6 +559,88 @@ class Record(Node):
         return renamed
 
 
+class Rows(Items):
+    """A list of records, or its columns: the dict of lists that ``datasets`` makes of it.
+
+    Parameters
+    ----------
+    item : Record
+    what : str
+    columns : mapping of str to str, optional
+        The usual names of columns that differ from those of the fields, each with its field; other names that columns
+        may have are the record's `aliases`.
+    """
+
+    item: Record
+
+    def __init__(self, item: Record, what: str, columns: Mapping[str, str] | None = None) -> None:
+        super().__init__(item, what)
+        named = {field: column for column, field in (columns or {}).items()}
+        self.columns = {field: named.get(field, field) for field in item.fields}
+        self.forms, self.looks = item.forms + 1, True
+
+    def wire(self, form: int) -> pa.DataType:
+        if form < self.item.forms:
+            return super().wire(form)
+        return pa.struct([(self.columns[name], pa.list_(node.wire(0))) for name, node in self.item.fields.items()])
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        if not pa.types.is_struct(array.type):
+            return super().settle(array)
+        if array.null_count:
+            raise _Unusual
+        lengths, columns = None, list[Any]()
+        for name, node in self.item.fields.items():
+            column = array.field(self.columns[name])
+            if column.null_count == len(column) and isinstance(node, Optional):
+                columns.append(None)
+                continue
+            if column.null_count or (lengths is not None and not lengths.equals(pc.list_value_length(column))):
+                raise _Unusual
+            lengths = pc.list_value_length(column)
+            columns.append(column.flatten())
+        if lengths is None:
+            raise _Unusual
+        n_items = pc.sum(lengths).as_py() or 0
+        nodes = self.item.fields.values()
+        filled = [pa.nulls(n_items, node.wire(0)) if c is None else c for c, node in zip(columns, nodes, strict=True)]
+        items = self.item.settle(pa.StructArray.from_arrays(filled, names=list(self.item.fields)))
+        offsets = np.zeros(len(array) + 1, np.int32)
+        np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), items)
+
+    def plain(self, values: list, form: int) -> None:
+        kinds = set(map(type, values))
+        if not any(issubclass(kind, Mapping) for kind in kinds):
+            super().plain(values, form)
+            return
+        if kinds != {dict}:
+            raise _Unusual
+        other = self.item.fields.keys() | self.item.aliases.keys()
+        for name, node in self.item.fields.items():
+            other.discard(self.columns[name])
+            if node.looks:
+                node.plain([x for value in values for x in value.get(self.columns[name]) or () if x is not None], 0)
+        if any(not other.isdisjoint(value) for value in values):
+            raise _Unusual  # columns under other names
+
+    def read(self, value: Any) -> list:
+        if isinstance(value, Mapping):
+            known = self.item.fields.keys() | self.item.aliases.keys()
+            given = {name: column for name, column in value.items() if name in known and column is not None}
+            for name, column in given.items():
+                if not isinstance(column, (list, tuple, np.ndarray)) or getattr(column, "ndim", 1) == 0:
+                    raise Mistake(f"{shown(column)} is not a column (a list with one value an item)", f".{name}")
+            lengths = {name: len(column) for name, column in given.items()}
+            if len(set(lengths.values())) > 1:
+                listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+                raise Mistake(f"columns differ in length: {listed}, expected {self.what}")
+            if not given:
+                raise self.refuse(value)
+            value = [dict(zip(given, items, strict=True)) for items in zip(*given.values(), strict=True)]
+        return super().read(value)
+
+
 def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:
     """The lists of `array` over other values."""
     return pa.ListArray.from_arrays(array.offsets, values)

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import formats.aste  # noqa: E402
+import formats.docred  # noqa: E402
 import formats.propsegment  # noqa: E402
 
 
@@ -70,6 +71,37 @@ EXAMPLES = [
         "propsegment/relationships.jsonl",
         {},
         ["balanced_accuracy", "accuracy", "three_way_accuracy", "macro_f1", "per_label.entail", "per_label.contradict"],
+    ),
+    Example(
+        "docred",
+        None,
+        lambda path: formats.docred.read(path).records,
+        "docred/predictions.json",
+        "docred/references.json",
+        {"train_facts": str(Path(__file__).parent / "docred" / "train.fact")},
+        [
+            "",
+            "ign_f1",
+            "best_f1",
+            "evidence",
+            "evidence_annotated",
+            "intra",
+            "inter",
+            "frequent",
+            "long_tail",
+            "macro_f1",
+            "auc",
+            "pr_auc",
+        ],
+    ),
+    Example(
+        "docred",
+        None,
+        lambda path: formats.docred.read(path).records,
+        "docred/predictions_by_name.json",
+        "docred/references.json",
+        {"match": "names"},
+        ["", "per_relation.P27", "per_relation.P175"],
     ),
 ]
 

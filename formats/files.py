@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,3 +93,45 @@ def parse_json_lines(file: TextFile) -> list[tuple[int, Any]]:
 def json_lines(records: list[Any]) -> str:
     """Records as JSON lines."""
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def parse_json_items(file: TextFile) -> list[tuple[int, Any]]:
+    """The items of a JSON list, or the values of a JSON lines file, each with the line it begins on.
+
+    A file that begins with a bracket is one list.
+    """
+    text, white = file.text, re.compile(r"[ \t\n\r]*")
+
+    def skip(place: int) -> int:
+        found = white.match(text, place)
+        return found.end() if found else place
+
+    at = skip(0)
+    if text[at : at + 1] != "[":
+        return parse_json_lines(file)
+    decode = json.JSONDecoder().raw_decode
+    items: list[tuple[int, Any]] = []
+    line, counted, separator = 1, 0, "["
+    while True:
+        at = skip(at + len(separator))
+        if not items and text[at : at + 1] == "]":
+            break
+        line, counted = line + text.count("\n", counted, at), at
+        try:
+            value, at = decode(text, at)
+        except json.JSONDecodeError as error:
+            raise file.error(error.lineno, f"not JSON: {error.msg} at column {error.colno}") from None
+        except RecursionError:
+            raise file.error(line, "not readable: nested too deeply") from None
+        items.append((line, value))
+        at = skip(at)
+        separator = text[at : at + 1]
+        if separator == "]":
+            break
+        if separator != ",":
+            place = text.count("\n", 0, at) + 1
+            raise file.error(place, "not JSON: expected ',' or ']' after an item of the list")
+    rest = skip(at + 1)
+    if rest < len(text):
+        raise file.error(text.count("\n", 0, rest) + 1, "not JSON: text after the list")
+    return items
