@@ -542,7 +542,10 @@ class Documents(NamedTuple):
         )
 
     def distance(self, document: np.ndarray, head: np.ndarray, tail: np.ndarray) -> np.ndarray:
-        """How many sentences the closest mentions of two entities are apart; `_FAR` if one has no mention."""
+        """How many sentences the closest mentions of two entities are apart.
+
+        An entity without mentions is `_FAR` from all others, as in Re-DocRED's script.
+        """
         distances = np.full(len(document), _FAR, np.int64)
         if self.sentence is None:
             return distances
@@ -940,7 +943,8 @@ def _named(
 ) -> tuple[Spans, Spans, np.ndarray, np.ndarray]:
     """The entities that names stand for, head's and tail's, and a number for each that is equal for equal entities.
 
-    Names of no entity are equal only to themselves: two made-up names are two mistakes.
+    Names of no entity are equal only to themselves: two made-up names are two mistakes. Two names of one and the same
+    entity are no error but a wrong fact, since a model wrote them without knowing.
     """
     columns = [documents.name, facts.field("head"), facts.field("tail")]
     coded = pa.concat_arrays([column.cast(pa.string()) for column in columns]).dictionary_encode()
