@@ -45,6 +45,8 @@ from .records import (
     Record,
     Staging,
     Text,
+    check_inside,
+    check_same_length,
     flag,
     integers,
     lists,
@@ -190,16 +192,13 @@ def _check_inside(side: str, column: pa.StructArray, tokens: pa.Int32Array, orde
     for name in ("aspect", "opinion"):
         span_offsets, indices = lists(triplets.field(name).field("indices"))
         owner = owners(span_offsets)
-        limit = n_tokens[record[owner]]
-        past = (integers(indices) >= limit) & (limit >= 0)
-        if past.any():
-            at = int(np.argmax(past))
+
+        def place(at: int, name=name, owner=owner, span_offsets=span_offsets) -> str:
             triplet = owner[at]
-            raise ValueError(
-                f"{side}[{record[triplet]}].triplets[{triplet - offsets[record[triplet]]}].{name}"
-                f"[{at - span_offsets[triplet]}]: {indices[at]} is past the end, "
-                f"expected an index below {limit[at]}, the number of tokens"
-            )
+            step = f"triplets[{triplet - offsets[record[triplet]]}].{name}[{at - span_offsets[triplet]}]"
+            return f"{side}[{record[triplet]}].{step}"
+
+        check_inside(integers(indices), n_tokens[record[owner]], place, "the number of tokens")
 
 
 # --- count ------------------------------------------------------------------------------------------------------------
@@ -582,20 +581,5 @@ def _all_text(sides: dict[str, pa.StructArray], triplets_of: dict[str, pa.Array]
         return True
     predictions, references = sides.values()
     _check_inside("predictions", predictions, references.field("tokens"), order)
-    _check_same_length(predictions.field("tokens"), references.field("tokens"), order)
+    check_same_length(predictions.field("tokens"), references.field("tokens"), order)
     return False
-
-
-def _check_same_length(predicted: pa.Int32Array, gold: pa.Int32Array, order: np.ndarray) -> None:
-    """Refuse records whose token lists differ in length: their indices do not mean the same.
-
-    The tokens themselves may differ, as models lower-case or escape them.
-    """
-    expected = gold.take(pa.array(order))
-    differ = pc.not_equal(predicted, expected).fill_null(False)
-    if pc.any(differ).as_py():
-        at = pc.index(differ, True).as_py()
-        raise ValueError(
-            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
-            f"since indices count from its tokens"
-        )

@@ -22,10 +22,7 @@ import pyarrow.compute as pc
 
 from .matching import (
     COUNT_NAMES,
-    Ranking,
     Spans,
-    between,
-    curve,
     divide,
     explain,
     f_score,
@@ -33,13 +30,12 @@ from .matching import (
     match_in_order,
     number,
     number_spans,
-    precision_recall_area,
     precision_recall_f,
     product,
-    roc_area,
     row,
     spans,
 )
+from .ranking import Ranking, between, curve, precision_recall_area, roc_area
 from .records import (
     Check,
     Identifier,
@@ -53,9 +49,11 @@ from .records import (
     Rows,
     Staging,
     Text,
+    check_inside,
     convert,
     flag,
     integers,
+    listing,
     lists,
     one_of,
     owners,
@@ -395,12 +393,7 @@ def _check_references(column: pa.StructArray, side: str, itself: bool = False) -
         return f"{side}[{document[label]}].labels[{label - offsets[document[label]]}]"
 
     for name, entity in (("h", head), ("t", tail)):
-        if (entity >= limit).any():
-            at = int(np.argmax(entity >= limit))
-            raise ValueError(
-                f"{place(at)}.{name}: {entity[at]} is past the end, "
-                f"expected an index below {limit[at]}, the number of entities"
-            )
+        check_inside(entity, limit, lambda label, name=name: f"{place(label)}.{name}", "the number of entities")
     if not itself and (head == tail).any():
         at = int(np.argmax(head == tail))
         raise ValueError(f"{place(at)}.t: {tail[at]} is the head too, expected another entity")
@@ -410,9 +403,7 @@ def _check_titles(titles: pa.Array) -> None:
     if pc.count_distinct(titles).as_py() < len(titles):
         counts = pc.value_counts(titles)
         repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").to_pylist()
-        more = f" and {len(repeated) - 5} more" if len(repeated) > 5 else ""
-        listed = ", ".join(map(shown, repeated[:5]))
-        raise ValueError(f"references: repeated titles {listed}{more}, expected each title once")
+        raise ValueError(f"references: repeated titles {listing(repeated)}, expected each title once")
 
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -909,15 +900,13 @@ def _indexed(
     """The entity that each index stands for, head's and tail's, none in unknown documents; and the indices."""
     keys = [_indices(facts.field(name)) for name in ("h_idx", "t_idx")]
     known = document < documents.n_known
-    limit = documents.n_entities[document]
+    limit = np.where(known, documents.n_entities[document], -1)
     for name, entity in zip(("h_idx", "t_idx"), keys, strict=True):
-        past = known & (entity >= limit)
-        if past.any():
-            at = int(np.argmax(past))
-            raise ValueError(
-                f"{_fact_place(predictions, offsets, at)}.{name}: {entity[at]} is past the end, "
-                f"expected an index below {limit[at]}, the number of entities"
-            )
+
+        def place(fact: int, name=name) -> str:
+            return f"{_fact_place(predictions, offsets, fact)}.{name}"
+
+        check_inside(entity, limit, place, "the number of entities")
     ends = np.append(0, np.cumsum(known))
     return Spans(ends, keys[0][known]), Spans(ends, keys[1][known]), keys[0], keys[1]
 

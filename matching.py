@@ -176,6 +176,36 @@ def number_spans(spans: Spans) -> np.ndarray:
     return number(n_runs, numbers)
 
 
+def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Where each value stands in an increasing array, the first place if it repeats; -1 if it does not."""
+    place = np.searchsorted(among, values)
+    within = place < len(among)
+    within[within] = among[place[within]] == values[within]
+    return np.where(within, place, -1)
+
+
+def product(
+    left_start: np.ndarray, left_size: np.ndarray, right_start: np.ndarray, right_size: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of an element of one range and an element of another, for many pairs of ranges at once.
+
+    Parameters
+    ----------
+    left_start, left_size, right_start, right_size : ndarray of int, shape (n,)
+        The ``i``-th pair of ranges.
+
+    Returns
+    -------
+    owner, left, right : ndarray of int64
+        The pair of ranges, increasing, and the two elements.
+    """
+    sizes = np.asarray(left_size, np.int64) * right_size
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(owner)) - _offsets(sizes)[:-1][owner]
+    row, column = np.divmod(within, np.asarray(right_size)[owner])
+    return owner, left_start[owner] + row, right_start[owner] + column
+
+
 # --- exact matching ---------------------------------------------------------------------------------------------------
 
 
@@ -374,6 +404,58 @@ def _graph(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) -> csr_a
     return csr_array((np.ones(len(left), bool), places), shape=shape)
 
 
+def match_in_order(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
+    """Pair items one to one, left items coming in the order of their indices.
+
+    Each left item is paired if that leaves all earlier ones paired (Kuhn's augmenting paths), so that among the first
+    `k` left items as many are paired as possible, for every `k`, and a right item once paired stays so.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (m,)
+        The edges, each pair once.
+    n_left, n_right : int
+
+    Returns
+    -------
+    partner : ndarray of int64, shape (n_left,)
+        The right item that each left item is paired with in the end, or -1.
+    since : ndarray of int64, shape (n_right,)
+        The left item with whose coming each right item was first paired, or -1.
+    """
+    partner, since = np.full(n_left, -1), np.full(n_right, -1)
+    alone = (np.bincount(left, minlength=n_left)[left] == 1) & (np.bincount(right, minlength=n_right)[right] == 1)
+    partner[left[alone]], since[right[alone]] = right[alone], left[alone]
+
+    choices: dict[int, list[int]] = {}
+    for i, j in sorted(zip(left[~alone].tolist(), right[~alone].tolist(), strict=True)):
+        choices.setdefault(i, []).append(j)
+    holder: dict[int, int] = {}
+    for i in choices:
+        # Breadth first, so that a path is short and no recursion is deep.
+        reached: dict[int, int] = {}
+        queue, free = [i], -1
+        for at in queue:
+            for j in choices[at]:
+                if j in reached:
+                    continue
+                reached[j] = at
+                if j not in holder:
+                    free = j
+                    break
+                queue.append(holder[j])
+            if free >= 0:
+                break
+        if free < 0:
+            continue
+        since[free] = i
+        while free >= 0:
+            at, free_before = reached[free], int(partner[reached[free]])
+            holder[free], partner[at] = at, free
+            free = free_before if at != i else -1
+    return partner, since
+
+
 # A wish that only decides between equal totals, as a part of the largest weight. The Hungarian algorithm's prices stay
 # within the weights and are rounded once or twice a row, so that for 2,000 rows they err by less than this. Totals of
 # quotients of small integers that differ at all differ by more: two times two of 60ths by 60 ** -4 at the least.
@@ -563,200 +645,6 @@ def row(counts: np.ndarray, scale: float = 100.0, beta: float = 1.0) -> dict[str
     return dict(zip(("precision", "recall", "f1"), rates, strict=True)) | dict(
         zip(COUNT_NAMES, np.asarray(counts).tolist(), strict=True)
     )
-
-
-# --- products and rankings --------------------------------------------------------------------------------------------
-
-
-def product(
-    left_start: np.ndarray, left_size: np.ndarray, right_start: np.ndarray, right_size: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All pairs of an element of one range and an element of another, for many pairs of ranges at once.
-
-    Parameters
-    ----------
-    left_start, left_size, right_start, right_size : ndarray of int, shape (n,)
-        The ``i``-th pair of ranges.
-
-    Returns
-    -------
-    owner, left, right : ndarray of int64
-        The pair of ranges, increasing, and the two elements.
-    """
-    sizes = np.asarray(left_size, np.int64) * right_size
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    within = np.arange(len(owner)) - _offsets(sizes)[:-1][owner]
-    row, column = np.divmod(within, np.asarray(right_size)[owner])
-    return owner, left_start[owner] + row, right_start[owner] + column
-
-
-def find(values: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Where each value stands in an increasing array, the first place if it repeats; -1 if it does not."""
-    place = np.searchsorted(among, values)
-    within = place < len(among)
-    within[within] = among[place[within]] == values[within]
-    return np.where(within, place, -1)
-
-
-def match_in_order(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pair items one to one, left items coming in the order of their indices.
-
-    Each left item is paired if that leaves all earlier ones paired (Kuhn's augmenting paths), so that among the first
-    `k` left items as many are paired as possible, for every `k`, and a right item once paired stays so.
-
-    Parameters
-    ----------
-    left, right : ndarray of int, shape (m,)
-        The edges, each pair once.
-    n_left, n_right : int
-
-    Returns
-    -------
-    partner : ndarray of int64, shape (n_left,)
-        The right item that each left item is paired with in the end, or -1.
-    since : ndarray of int64, shape (n_right,)
-        The left item with whose coming each right item was first paired, or -1.
-    """
-    partner, since = np.full(n_left, -1), np.full(n_right, -1)
-    alone = (np.bincount(left, minlength=n_left)[left] == 1) & (np.bincount(right, minlength=n_right)[right] == 1)
-    partner[left[alone]], since[right[alone]] = right[alone], left[alone]
-
-    choices: dict[int, list[int]] = {}
-    for i, j in sorted(zip(left[~alone].tolist(), right[~alone].tolist(), strict=True)):
-        choices.setdefault(i, []).append(j)
-    holder: dict[int, int] = {}
-    for i in choices:
-        # Breadth first, so that a path is short and no recursion is deep.
-        reached: dict[int, int] = {}
-        queue, free = [i], -1
-        for at in queue:
-            for j in choices[at]:
-                if j in reached:
-                    continue
-                reached[j] = at
-                if j not in holder:
-                    free = j
-                    break
-                queue.append(holder[j])
-            if free >= 0:
-                break
-        if free < 0:
-            continue
-        since[free] = i
-        while free >= 0:
-            at, free_before = reached[free], int(partner[reached[free]])
-            holder[free], partner[at] = at, free
-            free = free_before if at != i else -1
-    return partner, since
-
-
-class Ranking(NamedTuple):
-    """What the areas under the curves of a ranking need, and no more: where the scores of the right items lie.
-
-    Attributes
-    ----------
-    steps : ndarray of float64, shape (m,)
-        The different scores of right items, increasing.
-    right : ndarray of int64, shape (m + 1,)
-        How many right items have each score; last, how many have none.
-    wrong : ndarray of int64, shape (2 m + 2,)
-        How many wrong items lie below the first step, at it, between it and the second, at the second, and so on; last,
-        how many have no score.
-    below : ndarray of float64, shape (m,)
-        The highest score of any item below each step, -inf where there is none.
-    """
-
-    steps: np.ndarray
-    right: np.ndarray
-    wrong: np.ndarray
-    below: np.ndarray
-
-    def without(self, right: np.ndarray) -> Ranking:
-        """The same ranking with so many right items left out of each step, as `right` is counted."""
-        return self._replace(right=self.right - right)
-
-
-def between(steps: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where scores lie among increasing steps.
-
-    Parameters
-    ----------
-    steps : ndarray of float, shape (m,)
-    scores : ndarray of float, shape (n,)
-        Sorted in place. No NaN.
-
-    Returns
-    -------
-    counts : ndarray of int64, shape (2 m + 1,)
-        How many lie below the first step, at it, between it and the second, and so on.
-    below : ndarray of float64, shape (m,)
-        The highest score below each step, -inf where there is none.
-    """
-    scores.sort()
-    first, last = np.searchsorted(scores, steps), np.searchsorted(scores, steps, side="right")
-    edges = np.concatenate([[0], np.stack([first, last], axis=-1).ravel(), [len(scores)]])
-    below = np.full(len(steps), -np.inf)
-    below[first > 0] = scores[first[first > 0] - 1]
-    return np.diff(edges), below
-
-
-def roc_area(ranking: Ranking) -> float:
-    """Area under the ROC curve: how often a right item scores above a wrong one, ties as half (Hanley, McNeil 1982).
-
-    Items without a score tie with each other, below all that have one. 0 where there is nothing to compare.
-    """
-    wrong = np.concatenate([ranking.wrong[-1:], ranking.wrong[:-1]]).astype(np.float64)
-    lower = np.cumsum(wrong)
-    wins = np.append(lower[1:-1:2] + wrong[2::2] / 2, wrong[0] / 2)
-    return float(divide((ranking.right * wins).sum(), float(ranking.right.sum()) * wrong.sum()))
-
-
-class Curve(NamedTuple):
-    """Running counts down a ranking, at each step that has right items, the highest first; `listed` counts all items.
-
-    Attributes
-    ----------
-    correct, listed : ndarray of int64, shape (m,)
-        With the items of the step.
-    listed_before : ndarray of int64, shape (m,)
-        Without them.
-    """
-
-    correct: np.ndarray
-    listed: np.ndarray
-    listed_before: np.ndarray
-
-
-def curve(ranking: Ranking) -> Curve:
-    """The counts at each step of a ranking."""
-    right = ranking.right[:-1][::-1]
-    equal, above = ranking.wrong[1:-1:2][::-1], ranking.wrong[2:-1:2][::-1]
-    listed = np.cumsum(right + equal + above)
-    return Curve(np.cumsum(right), listed, listed - right - equal)
-
-
-def precision_recall_area(
-    points: Curve, recall: np.ndarray, precision: np.ndarray, precision_before: np.ndarray
-) -> float:
-    """The trapezoid rule over the points of a curve of precision over recall.
-
-    A highest step of several items adds its recall times its precision; a highest step of one item adds nothing, since
-    the curve starts at its first point.
-
-    Parameters
-    ----------
-    points : Curve
-    recall, precision : ndarray of float64, shape (m,)
-        At each step.
-    precision_before : ndarray of float64, shape (m,)
-        Just before it, where recall is still that of the step above.
-    """
-    if not len(recall):
-        return 0.0
-    areas = np.diff(recall, prepend=0.0) * (precision_before + precision) / 2
-    if not points.listed_before[0]:
-        areas[0] = recall[0] * precision[0] if points.listed[0] > 1 else 0.0
-    return float(areas.sum())
 
 
 # --- items in error ---------------------------------------------------------------------------------------------------

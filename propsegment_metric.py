@@ -54,6 +54,8 @@ from .records import (
     Record,
     Staging,
     Text,
+    check_inside,
+    check_same_length,
     flag,
     integers,
     lists,
@@ -264,27 +266,12 @@ def _check_inside(side: str, column: pa.StructArray, tokens: pa.Int32Array, orde
     index_offsets, indices = lists(propositions)
     proposition = owners(index_offsets)
     record = owners(offsets)[proposition]
-    limit = n_tokens[record]
-    past = (integers(indices) >= limit) & (limit >= 0)
-    if past.any():
-        at = int(np.argmax(past))
-        raise ValueError(
-            f"{side}[{record[at]}].propositions[{proposition[at] - offsets[record[at]]}]"
-            f"[{at - index_offsets[proposition[at]]}]: {indices[at]} is past the end, "
-            f"expected an index below {limit[at]}, the number of tokens"
-        )
 
+    def place(at: int) -> str:
+        steps = proposition[at] - offsets[record[at]], at - index_offsets[proposition[at]]
+        return f"{side}[{record[at]}].propositions[{steps[0]}][{steps[1]}]"
 
-def _check_same_length(predicted: pa.Int32Array, gold: pa.Int32Array, order: np.ndarray) -> None:
-    """Refuse records whose token lists differ in length: their indices do not mean the same."""
-    expected = gold.take(pa.array(order))
-    differ = pc.not_equal(predicted, expected).fill_null(False)
-    if pc.any(differ).as_py():
-        at = pc.index(differ, True).as_py()
-        raise ValueError(
-            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
-            f"since indices count from its tokens"
-        )
+    check_inside(integers(indices), n_tokens[record], place, "the number of tokens")
 
 
 # --- both: pairing with entries that have no reference ----------------------------------------------------------------
@@ -573,7 +560,7 @@ def _segmentation(
     has_reference = references.field("propositions").is_valid().to_numpy(zero_copy_only=False)
     pairing = _paired(predictions.field("id"), references.field("id"), has_reference, "a reference response")
     _check_inside("predictions", predictions, references.field("tokens"), pairing.order)
-    _check_same_length(predictions.field("tokens"), references.field("tokens"), pairing.order)
+    check_same_length(predictions.field("tokens"), references.field("tokens"), pairing.order)
 
     n_sentences = int(has_reference.sum())
     renumbered = np.cumsum(has_reference) - 1

@@ -755,10 +755,58 @@ def owners(offsets: np.ndarray) -> np.ndarray:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
+# --- indices into something -------------------------------------------------------------------------------------------
+
+
+def check_inside(indices: np.ndarray, limits: np.ndarray, place: Callable[[int], str], what: str) -> None:
+    """Refuse indices past the end of what they count.
+
+    Parameters
+    ----------
+    indices, limits : ndarray of int, shape (n,)
+        Each index and how many things there are; a negative limit is not known.
+    place : callable
+        From the place in `indices` to what an error calls it.
+    what : str
+        What the limit is.
+
+    Raises
+    ------
+    ValueError
+    """
+    past = (indices >= limits) & (limits >= 0)
+    if past.any():
+        at = int(np.argmax(past))
+        raise ValueError(f"{place(at)}: {indices[at]} is past the end, expected an index below {limits[at]}, {what}")
+
+
+def check_same_length(predicted: pa.Int32Array, gold: pa.Int32Array, order: np.ndarray) -> None:
+    """Refuse predictions whose number of tokens is not that of their reference: their indices do not mean the same.
+
+    The tokens themselves may differ, as models lower-case or escape them.
+
+    Parameters
+    ----------
+    predicted, gold : pyarrow.Int32Array
+        Numbers of tokens, null where they are not known.
+    order : ndarray of int
+        The reference of each prediction.
+    """
+    expected = gold.take(pa.array(order))
+    differ = pc.not_equal(predicted, expected).fill_null(False)
+    if pc.any(differ).as_py():
+        at = pc.index(differ, True).as_py()
+        raise ValueError(
+            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
+            f"since indices count from its tokens"
+        )
+
+
 # --- pairing ----------------------------------------------------------------------------------------------------------
 
 
-def _listing(names: Iterable[object]) -> str:
+def listing(names: Iterable[object]) -> str:
+    """The first few names, and how many more there are."""
     names = list(names)
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     return ", ".join(shown(name) for name in names[:LISTED]) + more
@@ -804,14 +852,14 @@ def pair(predictions: pa.Array, references: pa.Array) -> tuple[np.ndarray, str]:
         counts = pc.value_counts(ids)
         repeated = counts.filter(pc.greater(counts.field("counts"), 1)).field("values").to_pylist()
         if repeated:
-            raise ValueError(f"{side}: repeated ids {_listing(repeated)}, expected each id once")
+            raise ValueError(f"{side}: repeated ids {listing(repeated)}, expected each id once")
     order = pc.index_in(predictions, references)
     if order.null_count:
         unknown = predictions.filter(order.is_null()).to_pylist()
-        raise ValueError(f"predictions: ids {_listing(unknown)} are not among the references'")
+        raise ValueError(f"predictions: ids {listing(unknown)} are not among the references'")
     if len(predictions) < len(references):
         absent = references.filter(pc.invert(pc.is_in(references, predictions))).to_pylist()
-        raise ValueError(f"predictions: none for ids {_listing(absent)} of the references")
+        raise ValueError(f"predictions: none for ids {listing(absent)} of the references")
     return order.to_numpy(zero_copy_only=False).astype(np.int64), "id"
 
 

@@ -13,6 +13,7 @@ _HOME = tempfile.mkdtemp(prefix="metrics-test-")
 os.environ.update(HF_HOME=_HOME, HF_UPDATE_DOWNLOAD_COUNTS="0", HF_HUB_DISABLE_TELEMETRY="1", HF_DATASETS_OFFLINE="1")
 
 import evaluate  # noqa: E402
+import hypothesis  # noqa: E402
 import pytest  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +22,9 @@ DATA = Path(os.environ.get("BENCHMARK_DATA", SHARED / "data"))
 sys.path.insert(0, str(ROOT))
 
 evaluate.utils.logging.set_verbosity_error()
+# Machines are shared: how long an example takes says nothing.
+hypothesis.settings.register_profile("shared", deadline=None)
+hypothesis.settings.load_profile("shared")
 
 
 def load(name, config_name=None, **kwargs):

@@ -1,5 +1,6 @@
 """`matching` against slow plain code, with no benchmark in sight."""
 
+import itertools
 from collections import Counter
 from itertools import permutations
 
@@ -245,3 +246,34 @@ def test_explain_wants_pairs_first_then_single_kinds():
     assert matching.explain([11], [21, 12], relation) == [("units", 0, 1), ("missed", None, 0)]
     # pairing 11 with 12 would leave 22 alone with 32, a pair of two kinds; both orders give two pairs
     assert {kind for kind, _, _ in matching.explain([11, 22], [12, 32], relation)} == {"units", "several"}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, 9), st.integers(0, 3))))
+def test_product(ranges):
+    columns = np.array(ranges, np.int64).reshape(-1, 4).T
+    wanted = [
+        (i, left, right)
+        for i, (a, n, b, m) in enumerate(ranges)
+        for left, right in itertools.product(range(a, a + n), range(b, b + m))
+    ]
+    assert list(zip(*(part.tolist() for part in matching.product(*columns)), strict=True)) == wanted
+
+
+@given(st.lists(st.integers(-3, 9)), st.lists(st.integers(-3, 9)).map(sorted))
+def test_find(values, among):
+    found = matching.find(np.array(values, np.int64), np.array(among, np.int64)).tolist()
+    assert found == [among.index(value) if value in among else -1 for value in values]
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 5))))
+def test_match_in_order(edges):
+    pairs = np.array(sorted(edges), np.int64).reshape(-1, 2)
+    partner, since = matching.match_in_order(pairs[:, 0], pairs[:, 1], 7, 6)
+    chosen = {(i, j) for i, j in enumerate(partner.tolist()) if j >= 0}
+    assert chosen <= edges and len({j for _, j in chosen}) == len(chosen)
+    assert {j for _, j in chosen} == set(np.flatnonzero(since >= 0).tolist())
+    assert {i for i, _ in chosen} == set(since[since >= 0].tolist())
+    for first in range(8):  # as many as possible of the first ones
+        some = pairs[pairs[:, 0] < first]
+        most = matching.most_pairs(some[:, 0], some[:, 1], 7, 6)
+        assert ((since >= 0) & (since < first)).sum() == (most >= 0).sum()

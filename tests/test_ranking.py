@@ -1,61 +1,16 @@
-"""Products, matching in an order, and rankings."""
+"""`ranking`: areas against scikit-learn and a plain count."""
 
 import itertools
 
 import conftest  # noqa: F401
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 
-from matching import (
-    Ranking,
-    between,
-    curve,
-    divide,
-    find,
-    match_in_order,
-    most_pairs,
-    precision_recall_area,
-    product,
-    roc_area,
-)
-
-settings.register_profile("quick", deadline=None)
-settings.load_profile("quick")
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, 9), st.integers(0, 3))))
-def test_product(ranges):
-    columns = np.array(ranges, np.int64).reshape(-1, 4).T
-    wanted = [
-        (i, left, right)
-        for i, (a, n, b, m) in enumerate(ranges)
-        for left, right in itertools.product(range(a, a + n), range(b, b + m))
-    ]
-    assert list(zip(*(part.tolist() for part in product(*columns)), strict=True)) == wanted
-
-
-@given(st.lists(st.integers(-3, 9)), st.lists(st.integers(-3, 9)).map(sorted))
-def test_find(values, among):
-    found = find(np.array(values, np.int64), np.array(among, np.int64)).tolist()
-    assert found == [among.index(value) if value in among else -1 for value in values]
-
-
-@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 5))))
-def test_match_in_order(edges):
-    pairs = np.array(sorted(edges), np.int64).reshape(-1, 2)
-    partner, since = match_in_order(pairs[:, 0], pairs[:, 1], 7, 6)
-    chosen = {(i, j) for i, j in enumerate(partner.tolist()) if j >= 0}
-    assert chosen <= edges and len({j for _, j in chosen}) == len(chosen)
-    assert {j for _, j in chosen} == set(np.flatnonzero(since >= 0).tolist())
-    assert {i for i, _ in chosen} == set(since[since >= 0].tolist())
-    for first in range(8):  # as many as possible of the first ones
-        some = pairs[pairs[:, 0] < first]
-        most = most_pairs(some[:, 0], some[:, 1], 7, 6)
-        assert ((since >= 0) & (since < first)).sum() == (most >= 0).sum()
-
+from matching import divide
+from ranking import Ranking, between, curve, precision_recall_area, roc_area
 
 scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, float("inf"), -float("inf")]), min_size=1, max_size=12)
 
