@@ -14,6 +14,7 @@ counts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -307,6 +308,13 @@ def most_pairs(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -
     return maximum_bipartite_matching(graph, perm_type="column")
 
 
+def pairs(left: np.ndarray, right: np.ndarray) -> Edges:
+    """All pairs of equal items, each sharing one token, so to speak: `overlaps` for what is equal or is not."""
+    sides = [Spans(np.arange(len(items) + 1), np.asarray(items, np.int64)) for items in (left, right)]
+    groups = [np.zeros(len(items), np.int64) for items in (left, right)]
+    return overlaps(sides[0], groups[0], sides[1], groups[1])
+
+
 def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, n_right: int) -> np.ndarray:
     """Align items one to one for the largest total weight.
 
@@ -326,6 +334,87 @@ def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, 
     ndarray of int64
         The chosen edges, increasing.
     """
+    return _by_component(left, right, [weight], lambda edges, n_pairs: weight[edges], n_left, n_right)
+
+
+class Ratio(NamedTuple):
+    """Exact fractions in [0, 1], one an edge.
+
+    Attributes
+    ----------
+    numerator, denominator : ndarray of int, shape (m,)
+    """
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+
+
+def align_by(
+    left: np.ndarray, right: np.ndarray, wishes: Sequence[Ratio | np.ndarray], n_left: int, n_right: int
+) -> np.ndarray:
+    """Align as many pairs as possible, and among all such alignments fulfil one wish after the other.
+
+    Each wish is a largest total over the chosen edges, and the first comes first: the second decides only between
+    alignments that are equal in it, exactly. So within a component all wishes are whole numbers, each counted in units
+    larger than the sum of all that come after it.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (m,)
+        The edges, each pair once.
+    wishes : sequence of Ratio or ndarray of int, shape (m,)
+        Not negative.
+    n_left, n_right : int
+
+    Returns
+    -------
+    ndarray of int64
+        The chosen edges, increasing.
+
+    Notes
+    -----
+    The Hungarian algorithm adds and subtracts weights in float64, and its sums stay within a few times the largest
+    weight, so whole numbers up to 2**51 keep it exact. Where a component is too large for that, which takes hundreds
+    of items and fractions of many denominators, its fractions are rounded, and alignments that differ by less than
+    the rounding may be taken one for the other.
+    """
+    keys = [wish.numerator / wish.denominator if isinstance(wish, Ratio) else wish for wish in wishes]
+
+    def weigh(edges: np.ndarray, n_pairs: int) -> np.ndarray:
+        weights, unit = np.zeros(len(edges), np.int64), 1
+        for wish in reversed(wishes):
+            if isinstance(wish, Ratio):
+                scale = math.lcm(*np.unique(wish.denominator[edges]).tolist())
+                largest = max(1, (_EXACT // unit - 1) // n_pairs)
+                if scale <= largest:
+                    whole = wish.numerator[edges] * (scale // wish.denominator[edges])
+                else:
+                    whole = np.rint(wish.numerator[edges] * (largest / wish.denominator[edges])).astype(np.int64)
+            else:
+                whole = np.asarray(wish[edges], np.int64)
+            weights += whole * unit
+            unit *= n_pairs * int(whole.max()) + 1
+        return weights + unit
+
+    return _by_component(left, right, keys, weigh, n_left, n_right)
+
+
+_EXACT = 2**51
+
+
+def _by_component(
+    left: np.ndarray,
+    right: np.ndarray,
+    keys: Sequence[np.ndarray],
+    weigh: Callable[[np.ndarray, int], np.ndarray],
+    n_left: int,
+    n_right: int,
+) -> np.ndarray:
+    """The best alignment of each connected component.
+
+    `keys` order the edges of a component where one is to be chosen, the first key first; where more are, `weigh` gives
+    the weights of its edges for so many pairs.
+    """
     if not len(left):
         return np.zeros(0, np.int64)
     nodes = n_left + n_right
@@ -334,24 +423,28 @@ def align(left: np.ndarray, right: np.ndarray, weight: np.ndarray, n_left: int, 
     edge_component = component[left]
     size_left = np.bincount(component[:n_left], minlength=n_components)
     size_right = np.bincount(component[n_left:], minlength=n_components)
+    n_pairs = np.minimum(size_left, size_right)
 
-    order = np.lexsort((-weight, edge_component))
+    order = np.lexsort((*(-np.asarray(key, np.float64) for key in reversed(keys)), edge_component))
     heads = order[np.flatnonzero(np.diff(edge_component[order], prepend=-1))]
-    star = np.minimum(size_left, size_right)[edge_component[heads]] == 1
+    star = n_pairs[edge_component[heads]] == 1
     chosen = [heads[star]]
 
-    starts = np.searchsorted(edge_component[order], edge_component[heads[~star]])
-    ends = np.searchsorted(edge_component[order], edge_component[heads[~star]], side="right")
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        chosen.append(_hungarian(order[start:end], left, right, weight))
+    rest = edge_component[heads[~star]]
+    starts = np.searchsorted(edge_component[order], rest)
+    ends = np.searchsorted(edge_component[order], rest, side="right")
+    for start, end, most in zip(starts.tolist(), ends.tolist(), n_pairs[rest].tolist(), strict=True):
+        edges = np.sort(order[start:end])
+        chosen.append(_hungarian(edges, left, right, weigh(edges, most)))
     return np.sort(np.concatenate(chosen))
 
 
 def _hungarian(edges: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The chosen ones of `edges`, whose weights are given in the same order."""
     rows, row = np.unique(left[edges], return_inverse=True)
     columns, column = np.unique(right[edges], return_inverse=True)
     weights = np.zeros((len(rows), len(columns)))
-    weights[row, column] = weight[edges]
+    weights[row, column] = weight
     number_of = np.full(weights.shape, -1)
     number_of[row, column] = edges
     chosen = number_of[linear_sum_assignment(weights, maximize=True)]
