@@ -95,16 +95,14 @@ def _paired(predicted: list[list], gold: list[list]) -> list[tuple[int, int]]:
 
     if any(count > 1 and names[1 - side][name] for side in (0, 1) for name, count in names[side].items()):
         in_common = np.array([[(a & b).total() for b in right] for a in left], np.float64)
-        for i, j in zip(*linear_sum_assignment(in_common, maximize=True), strict=True):
-            take(int(i), int(j))
+        for i, j in np.stack(linear_sum_assignment(in_common, maximize=True), axis=-1).tolist():
+            take(i, j)
     places: dict[Any, list[int]] = {}
     for j, chain in enumerate(right):
         for name in chain.elements():
             places.setdefault(name, []).append(j)
     for i, chain in enumerate(left):
-        for name in chain.elements():
-            if places.get(name):
-                found.append((i, places[name].pop(0)))
+        found += [(i, places[name].pop(0)) for name in chain.elements() if places.get(name)]
     return found
 
 

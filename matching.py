@@ -291,8 +291,10 @@ def common(first: Edges, second: Edges, n_right: int) -> tuple[np.ndarray, np.nd
     """The pairs that are in both: where they stand in the first, and in the second."""
     n_right = max(n_right, 1)
     keys = [edges.left * n_right + edges.right for edges in (first, second)]
-    _, in_first, in_second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
-    return in_first, in_second
+    at = np.searchsorted(keys[1], keys[0])
+    in_first = np.flatnonzero(at < len(keys[1]))
+    in_first = in_first[keys[1][at[in_first]] == keys[0][in_first]]
+    return in_first, at[in_first]
 
 
 def dice(edges: Edges, left: Spans, right: Spans) -> np.ndarray:
@@ -420,35 +422,40 @@ def _by_component(
     nodes = n_left + n_right
     graph = csr_array((np.ones(len(left), bool), (left, n_left + right)), shape=(nodes, nodes))
     n_components, component = connected_components(graph, directed=False)
+    sides = component[:n_left], component[n_left:]
+    sizes = [np.bincount(side, minlength=n_components) for side in sides]
+    n_pairs = np.minimum(*sizes)
     edge_component = component[left]
-    size_left = np.bincount(component[:n_left], minlength=n_components)
-    size_right = np.bincount(component[n_left:], minlength=n_components)
-    n_pairs = np.minimum(size_left, size_right)
+    star = n_pairs[edge_component] == 1
 
-    order = np.lexsort((*(-np.asarray(key, np.float64) for key in reversed(keys)), edge_component))
-    heads = order[np.flatnonzero(np.diff(edge_component[order], prepend=-1))]
-    star = n_pairs[edge_component[heads]] == 1
-    chosen = [heads[star]]
+    edges = np.flatnonzero(star)
+    order = edges[np.lexsort((*(-np.asarray(key[edges], float) for key in reversed(keys)), edge_component[edges]))]
+    chosen = [order[np.flatnonzero(np.diff(edge_component[order], prepend=-1))]]
 
-    rest = edge_component[heads[~star]]
-    starts = np.searchsorted(edge_component[order], rest)
-    ends = np.searchsorted(edge_component[order], rest, side="right")
-    for start, end, most in zip(starts.tolist(), ends.tolist(), n_pairs[rest].tolist(), strict=True):
-        edges = np.sort(order[start:end])
-        chosen.append(_hungarian(edges, left, right, weigh(edges, most)))
+    edges = np.flatnonzero(~star)
+    edges = edges[np.argsort(edge_component[edges], kind="stable")]
+    starts = np.flatnonzero(np.diff(edge_component[edges], prepend=-1))
+    row, column = (_places_within(side, size) for side, size in zip(sides, sizes, strict=True))
+    bounds = np.append(starts, len(edges)).tolist()
+    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+        some = edges[start:end]
+        at = edge_component[some[0]]
+        places = row[left[some]], column[right[some]]
+        weights = np.zeros((sizes[0][at], sizes[1][at]))
+        weights[places] = weigh(some, int(n_pairs[at]))
+        edge_at = np.full(weights.shape, -1)
+        edge_at[places] = some
+        found = edge_at[linear_sum_assignment(weights, maximize=True)]
+        chosen.append(found[found >= 0])
     return np.sort(np.concatenate(chosen))
 
 
-def _hungarian(edges: np.ndarray, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The chosen ones of `edges`, whose weights are given in the same order."""
-    rows, row = np.unique(left[edges], return_inverse=True)
-    columns, column = np.unique(right[edges], return_inverse=True)
-    weights = np.zeros((len(rows), len(columns)))
-    weights[row, column] = weight
-    number_of = np.full(weights.shape, -1)
-    number_of[row, column] = edges
-    chosen = number_of[linear_sum_assignment(weights, maximize=True)]
-    return chosen[chosen >= 0]
+def _places_within(group: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The place of each item among those of its group."""
+    order = np.argsort(group, kind="stable")
+    places = np.empty(len(group), np.int64)
+    places[order] = np.arange(len(group)) - np.repeat(_offsets(sizes)[:-1], sizes)
+    return places
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .coreference import (
-    STATISTICS,
     chain_statistics,
     coreference_scores,
     singleton_statistics,
@@ -577,11 +576,10 @@ def _check_inside(
 ) -> None:
     """Refuse token indices past the end, where the tokens are given."""
     limits = [n_tokens[record], n_tokens[record[pointer_owner]]]
-    span_offsets, tokens = sides[0]
-    own = [np.concatenate([np.diff(offsets) for offsets, _ in sides[1:]]), np.concatenate([t for _, t in sides[1:]])]
+    lengths_of = [np.diff(offsets) for offsets, _ in sides]
     for lengths, tokens, limit, where in (
-        (np.diff(span_offsets), tokens, limits[0], place),
-        (*own, limits[1], pointer_place),
+        (lengths_of[0], sides[0][1], limits[0], place),
+        (np.concatenate(lengths_of[1:]), np.concatenate([own for _, own in sides[1:]]), limits[1], pointer_place),
     ):
         owner = np.repeat(np.arange(len(lengths)), lengths)
         past = (tokens >= limit[owner]) & (limit[owner] >= 0)
@@ -720,8 +718,8 @@ def _corpus(annotated: Annotations, document_of: np.ndarray, n_predicted: int, n
     labels: dict[str, tuple[str | None, ...]] = {}
     for name in dict.fromkeys((*FRAMES["event"].labels, *FRAMES["expression"].labels)):
         bears = np.zeros(len(column), bool)
-        for kind, frame in ((EVENT, "event"), (EXPRESSION, "expression")):
-            bears[kinds[kind]] |= name in FRAMES[frame].labels
+        for kind, sort in ((EVENT, "event"), (EXPRESSION, "expression")):
+            bears[kinds[kind]] |= name in FRAMES[sort].labels
         values = column.field(name)
         values = pc.if_else(pa.array(bears), values, pa.scalar(None, values.type))
         coded[name], labels[name] = _coded(values, LABELS.get(name, ()))
@@ -741,7 +739,7 @@ def _corpus(annotated: Annotations, document_of: np.ndarray, n_predicted: int, n
         "link": (links[1], links[0], {"trigger": links[0], "expression": links[1]}),
     }
     span_number = number_spans(annotated.spans)
-    tables, chain = {}, np.zeros(0, np.int64)
+    tables = {}
     for name, (labelled, event, more) in rows.items():
         frame = FRAMES[name]
         columns = more | {label: coded[label][labelled] for label in frame.labels if label not in more}
@@ -940,9 +938,10 @@ def _factuality(corpus: Corpus, frame: str, profile: str, edges: Edges, overlap:
         labels = np.stack(by_side, axis=-1)
         for at, label in enumerate(corpus.labels[factor.label][1:]):
             tables[f"{name}:{label}"] = labels[:, at]
-        aligned = [labels[:, :, TRUE_POSITIVES].sum(axis=1)]
-        for some in (chosen, chosen[at_right[chosen] > 0]):
-            aligned.append(np.bincount(document[edges.left[some]], minlength=corpus.n_documents))
+        aligned = [labels[:, :, TRUE_POSITIVES].sum(axis=1)] + [
+            np.bincount(document[edges.left[some]], minlength=corpus.n_documents)
+            for some in (chosen, chosen[at_right[chosen] > 0])
+        ]
         tables[f"{name}.aligned"] = np.stack(aligned, axis=-1)
         labelled = [by_label(document, predicted).sum(axis=1), labels[:, :, GOLD].sum(axis=1)]
         tables[f"{name}.labelled"] = np.stack([np.zeros_like(labelled[0]), *labelled], axis=-1)
@@ -1231,10 +1230,10 @@ def _diagnose(result: dict[str, Any], corpus: Corpus) -> None:
     """Add to each row about events how much was left out because an event has no type."""
     for profile in ("strict", "relaxed"):
         rows = result.get(profile, {})
-        frames = [(rows[c.name], c.frame) for c in COMPONENTS if rows]
-        frames += [(rows["factuality"][f.name], f.frame) for f in FACTUALITY if "factuality" in rows]
-        for line, frame in frames:
-            if FRAMES[frame].typed:
+        lines = [(rows.get(c.name), c.frame) for c in COMPONENTS]
+        lines += [(rows.get("factuality", {}).get(f.name), f.frame) for f in FACTUALITY]
+        for line, frame in lines:
+            if line and FRAMES[frame].typed:
                 predicted, gold = corpus.tables[frame].left_out
                 line |= {"gold_invalid_structure": gold, "predicted_invalid_structure": predicted}
 
