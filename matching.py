@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -437,7 +438,7 @@ def _by_component(
     starts = np.flatnonzero(np.diff(edge_component[edges], prepend=-1))
     row, column = (_places_within(side, size) for side, size in zip(sides, sizes, strict=True))
     bounds = np.append(starts, len(edges)).tolist()
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for start, end in pairwise(bounds):
         some = edges[start:end]
         at = edge_component[some[0]]
         places = row[left[some]], column[right[some]]

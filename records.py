@@ -405,7 +405,7 @@ class Record(Node):
         # pyarrow reads tuples as structs by position, and lists of pairs by name.
         if not all(issubclass(kind, dict) for kind in set(map(type, values))):
             raise _Unusual
-        if self.aliases and any(not self.aliases.keys().isdisjoint(value) for value in values):
+        if self.aliases and not self.aliases.keys().isdisjoint(chain.from_iterable(values)):
             raise _Unusual
         for name, node in self.fields.items():
             if node.looks:

@@ -281,7 +281,7 @@ _ALIGNED_BY = {"event": ("type",), "expression": ()}
 _KINDS = ("wrong_boundary", "wrong_type", "wrong_subtype", "wrong_polarity", "wrong_role", "wrong_attachment")
 _KIND_OF_LABEL = {label: f"wrong_{label}" for label in ("type", "subtype", "polarity", "role")}
 # What an item may be wrongly attached to, and the labels that come with it.
-_ATTACHED_TO = {
+_ATTACHED_TO: dict[str, dict[str, tuple[str, ...]]] = {
     "event_argument": {"trigger": ("type",)},
     "sentiment_target": {"expression": ("polarity",)},
     "event_sentiment_link": {"trigger": (), "expression": ("polarity",)},
@@ -1127,7 +1127,7 @@ def _relate(component: Component, predicted: dict, gold: dict) -> tuple[list[str
     }
     apart = [name for name, value in closeness.items() if not value]
     labels = {name for name in component.labels if predicted[name] != gold[name]}
-    kinds = set()
+    kinds: set[str] = set()
     if not apart:
         if any(value < 1 for value in closeness.values()):
             kinds.add("wrong_boundary")
