@@ -88,11 +88,13 @@ def write(records: Iterable[dict[str, Any]], path: str | Path, format: str = "au
             table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(rows)] if len(rows) else [], None)
             pa.parquet.write_table(table, str(path))
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{path}: these records do not fit into Parquet ({' '.join(str(error).split())})"
-            ) from None
+            words = " ".join(str(error).split())
+            raise ValueError(f"{path}: these records do not fit into Parquet ({words})") from None
         return
-    write_text(path, json_lines(list(records)))
+    try:
+        write_text(path, json_lines(list(records)))
+    except TypeError as error:
+        raise ValueError(f"{path}: these records do not fit into JSON ({error})") from None
 
 
 def _row(file: TextFile, line: int, value: Any) -> dict[str, Any]:
@@ -122,7 +124,9 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
 
 _XMI_ID = "{http://www.omg.org/XMI}id"
 _EVENT, _PARTICIPANT, _FILLER, _PART = "A_Event", "B_Participant", "C_FILLER", "D_Discontiguous"
-_SENTIMENT, _CANONICAL, _COREFERENCE = "E_Sentiment", "PronomCanonRef", "CorefEvent"
+_CANONICAL, _COREFERENCE = "PronomCanonRef", "CorefEvent"
+# The layer of expressions came later than the others; it is known by what only it has.
+_OF_EXPRESSIONS = {"e_Polarity", "c_Uncertain", "d_Negated", "a_Target", "b_TargetEvent"}
 _POLARITIES = {"=Neutral": "neutral", "+Positive": "positive", "-Negative": "negative"}
 _FLIPPED = {"positive": "negative", "negative": "positive", "neutral": "neutral", None: None}
 _FLAGS = {"true": True, "false": False, None: None}
@@ -136,10 +140,13 @@ class _Xmi:
         root = self._parse()
         self.by_id: dict[str, Any] = {}
         self.layers: dict[str, list[Any]] = {}
+        self.expressions: list[Any] = []
         for element in root.iterchildren(tag="*"):
             if _XMI_ID in element.attrib:
                 self.by_id[element.attrib[_XMI_ID]] = element
             self.layers.setdefault(element.tag.rpartition("}")[2], []).append(element)
+            if not _OF_EXPRESSIONS.isdisjoint(element.attrib):
+                self.expressions.append(element)
         sofa = self._only("Sofa")
         self.text = self._attribute(sofa, "sofaString")
         # Offsets count UTF-16 units; where a character takes two, places of characters are fewer.
@@ -200,13 +207,13 @@ class _Xmi:
             raise self._error(element, f"{name}: {value!r} is not one of {listed}")
         return choices[value]
 
-    def _linked(self, element: Any, name: str) -> list[tuple[str | None, Any]]:
-        """The role and the element at the end of each link that an attribute names."""
+    def _linked(self, element: Any, name: str) -> list[tuple[Any, Any]]:
+        """Each link that an attribute names, and the element at its end."""
         found = []
         for link_id in element.attrib.get(name, "").split():
             link = self._named(element, name, link_id)
             target = self._named(link, "target", self._attribute(link, "target"))
-            found.append((link.attrib.get("role"), target))
+            found.append((link, target))
         return found
 
     def _named(self, element: Any, name: str, wanted: str) -> Any:
@@ -251,13 +258,14 @@ class _Xmi:
             referent = self._named(element, "Dependent", self._attribute(element, "Dependent"))
             span = self._span([self._range(referent)], referent)
             annotations.append({"id": self._id(element), "kind": "canonical_referent", "span": span})
-        for element in self.layers.get(_EVENT, []):
-            annotations.append(self._event(element, notes))
-        for element in self.layers.get(_SENTIMENT, []):
-            annotations.append(self._expression(element))
+        annotations += [self._event(element, notes) for element in self.layers.get(_EVENT, [])]
+        annotations += [self._expression(element) for element in self.expressions]
+
+        def end(element: Any, name: str) -> str:
+            return self._id(self._named(element, name, self._attribute(element, name)))
+
         chains = [
-            {name: self._id(self._named(element, end, self._attribute(element, end))) for name, end in ends}
-            for ends in [(("from", "Governor"), ("to", "Dependent"))]
+            {"from": end(element, "Governor"), "to": end(element, "Dependent")}
             for element in self.layers.get(_COREFERENCE, [])
         ]
         record = {
@@ -293,9 +301,9 @@ class _Xmi:
             "modality": {True: "other", False: "certain", None: None}[other],
             "negated": negated,
             "arguments": [
-                {"role": role, "id": self._id(target)}
+                {"role": self._attribute(link, "role"), "id": self._id(target)}
                 for name in ("c_Participant", "d_FILLER")
-                for role, target in self._linked(element, name)
+                for link, target in self._linked(element, name)
             ],
         }
 
