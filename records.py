@@ -270,10 +270,12 @@ class Items(Node):
         The least number of items.
     """
 
+    looks = True
+
     def __init__(self, item: Node, what: str, minimum: int = 0) -> None:
         self.item, self.minimum, self.what = item, minimum, what
         self.arrow = pa.list_(item.arrow)
-        self.forms, self.looks = item.forms, item.looks
+        self.forms = item.forms
 
     def wire(self, form: int) -> pa.DataType:
         return pa.list_(self.item.wire(form))
@@ -285,7 +287,10 @@ class Items(Node):
         return _relist(array, self.item.settle(array.values))
 
     def plain(self, values: list) -> None:
-        if self.looks:
+        # pyarrow reads a text as a list of its characters, and a dict as one of its keys.
+        if any(issubclass(kind, (str, bytes, Mapping)) for kind in set(map(type, values))):
+            raise _Unusual
+        if self.item.looks:
             self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
 
     def read(self, value: Any) -> list:

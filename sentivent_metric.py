@@ -334,6 +334,10 @@ def _is_indices(value: Any) -> bool:
     return isinstance(value, (list, tuple, set, frozenset, range, np.ndarray))
 
 
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2
+
+
 def _pointer(value: Any) -> dict | None:
     if isinstance(value, Mapping):
         return None
@@ -341,7 +345,7 @@ def _pointer(value: Any) -> dict | None:
 
 
 def _argument(value: Any) -> dict | None:
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
+    if not _is_pair(value):
         return None
     role, pointer = value
     return {"role": role, **(pointer if isinstance(pointer, Mapping) else _pointer(pointer) or {})}
@@ -369,6 +373,7 @@ _TARGET = Record(
 _RELATION = Record(
     {"from": _Reference(), "to": _Reference()},
     "a relation: a dict with from and to",
+    other=lambda value: dict(zip(("from", "to"), value, strict=True)) if _is_pair(value) else None,
     aliases=_aliases("relation"),
 )
 _POLARITY = _label(POLARITIES, _aliases("polarity"))
