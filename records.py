@@ -504,15 +504,17 @@ class ByKind(Node):
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
     def plain(self, values: list) -> None:
+        known = values
         if all(issubclass(kind, dict) for kind in set(map(type, values))):
-            if not all(isinstance(kind, str) for value in values for kind in value):
+            groups = [(kind, group) for value in values for kind, group in value.items() if group is not None]
+            if not all(isinstance(kind, str) for kind, _ in groups):
                 raise _Unusual  # pyarrow reads bytes as text
-            groups = [group for value in values for kind, group in value.items() if kind in self.names]
-        elif any(issubclass(kind, dict) for kind in set(map(type, values))):
+            values = [group for _, group in groups]
+            known = [group for kind, group in groups if kind in self.names]
+        # and a text as a list of its characters, a dict as one of its keys.
+        if any(issubclass(kind, (str, bytes, Mapping)) for kind in set(map(type, values))):
             raise _Unusual
-        else:
-            groups = values
-        self.item.plain(list(chain.from_iterable(group for group in groups if group is not None)))
+        self.item.plain(list(chain.from_iterable(known)))
 
     def read(self, value: Any) -> list[dict]:
         found: list[dict] = []
