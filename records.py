@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -291,7 +291,7 @@ class Items(Node):
         if any(issubclass(kind, (str, bytes, Mapping)) for kind in set(map(type, values))):
             raise _Unusual
         if self.item.looks:
-            self.item.plain(list(chain.from_iterable(value for value in values if value is not None)))
+            self.item.plain(list(chain.from_iterable([value for value in values if value is not None])))
 
     def read(self, value: Any) -> list:
         if isinstance(value, np.ndarray) and value.ndim:
@@ -414,7 +414,7 @@ class Record(Node):
             raise _Unusual
         for name, node in self.fields.items():
             if node.looks:
-                node.plain([item for value in values if (item := value.get(name)) is not None])
+                node.plain([item for item in map(dict.get, values, repeat(name)) if item is not None])
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):

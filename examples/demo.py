@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import formats.aste  # noqa: E402
+import formats.sentivent  # noqa: E402
 
 
 class Example(NamedTuple):
@@ -42,6 +43,14 @@ class Example(NamedTuple):
     rows: list[str]
 
 
+_SENTIVENT = (
+    "event_trigger",
+    "event_argument",
+    "sentiment_expression",
+    "sentiment_target",
+    "event_sentiment_link",
+)
+
 EXAMPLES = [
     Example(
         "aste",
@@ -51,6 +60,18 @@ EXAMPLES = [
         "aste/references.txt",
         {},
         ["", "pair", "aspect", "opinion", "aspect_polarity", "single_word", "multi_word", "relaxed"],
+    ),
+    Example(
+        "sentivent",
+        None,
+        lambda path: formats.sentivent.read(path).records,
+        "sentivent/predictions.jsonl",
+        "sentivent/references.jsonl",
+        {"include_factuality": True},
+        ["sentivent_score", "sentivent_macro_score", "sentivent_relaxed_score", "sentivent_relaxed_macro_score"]
+        + [f"{profile}.{name}" for profile in ("strict", "relaxed") for name in _SENTIVENT]
+        + ["strict.event_type", "strict.target_polarity", "strict.factuality.event_realis"]
+        + ["relaxed.factuality.event_realis", "coreference.b_cubed", "coreference.conll_f1"],
     ),
 ]
 
@@ -78,7 +99,7 @@ def show(example: Example) -> None:
             figures = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1") if key in row)
         else:
             figures = f"{row:6.2f}"
-        print(f"  {name or 'headline':24}{figures}")
+        print(f"  {name or 'headline':32}{figures}")
     print()
 
 
