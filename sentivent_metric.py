@@ -83,7 +83,23 @@ _CITATION = """\
   journal = {Language Resources and Evaluation},
   volume = {56},
   pages = {225--257},
-  year = {2022}
+  year = {2022},
+  doi = {10.1007/s10579-021-09562-4}
+}
+@article{jacobs2021fine,
+  title = {Fine-Grained Implicit Sentiment in Financial News: Uncovering Hidden Bulls and Bears},
+  author = {Jacobs, Gilles and Hoste, Veronique},
+  journal = {Electronics},
+  volume = {10},
+  number = {20},
+  year = {2021}
+}
+@inproceedings{liu2015evaluation,
+  title = {Evaluation Algorithms for Event Nugget Detection: A Pilot Study},
+  author = {Liu, Zhengzhong and Mitamura, Teruko and Hovy, Eduard},
+  booktitle = {Proceedings of the 3rd Workshop on EVENTS at the NAACL-HLT 2015},
+  pages = {53--57},
+  year = {2015}
 }
 """
 
@@ -790,7 +806,7 @@ class Counts(NamedTuple):
 
 
 def count(corpus: Corpus, relaxed: bool, include_factuality: bool) -> Counts:
-    """Count all components, by document (score version 0.4.0; relaxed alignment after Liu et al. 2015, section 3)."""
+    """Count all components, by document (score version 0.4.0; relaxed alignment after Liu et al. 2015)."""
     tables: dict[str, np.ndarray] = {}
     reports, different = {}, {}
     edges = _Overlaps(corpus)

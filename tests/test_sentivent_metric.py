@@ -4,7 +4,7 @@ import random
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, permutations
 from multiprocessing import get_context
 
 import datasets
@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import sentivent_oracle as oracle
-from conftest import benchmark_file, expected, load, perturbed
+from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import formats.sentivent
 
+SIDES = ("predictions", "references")
 SCORES = [f"sentivent_{profile}{kind}" for profile in ("", "relaxed_") for kind in ("score", "macro_score")]
 EVENT_ROWS = ("event_trigger", "event_argument", "event_sentiment_link")
 
@@ -175,6 +176,41 @@ def test_worked_document(metric):
     assert report["Dividend.Raise"] == {"precision": 0, "recall": 0, "f1": 0, "support": 1}
     assert report["Profit.Decrease"] == {"precision": 100, "recall": 100, "f1": 100, "support": 1}
     assert extraction["signature"] == "sentivent|v:0.4.0|pairing:id|profile:extraction|relaxed:dice>0"
+
+
+def test_worked_document_is_among_the_examples(metric):
+    sides = [formats.sentivent.read(ROOT / f"examples/sentivent/{name}.jsonl").records for name in SIDES]
+    first = [[document for document in side if document["id"] == "acme"] for side in sides]
+    ours = [[worked_prediction()], [worked_reference()]]
+    shown, wanted = (metric.compute(predictions=p, references=g, include_factuality=True) for p, g in (first, ours))
+    assert scores(shown) == scores(wanted)
+    assert shown["relaxed"]["factuality"]["event_negated"] == wanted["relaxed"]["factuality"]["event_negated"]
+    result = metric.compute(predictions=sides[0], references=sides[1], include_factuality=True)
+    assert 0 < result["sentivent_score"] < result["sentivent_relaxed_score"] < 100
+    assert result["strict"]["event_trigger"]["gold_invalid_structure"] == 1
+    assert 0 < result["coreference"]["conll_f1"] < 100
+
+
+def test_prediction_without_ids_as_the_readme_shows(metric):
+    prediction = {
+        "id": "acme",
+        "annotations": [
+            {
+                "id": "e1",
+                "kind": "event",
+                "span": [1, 3],
+                "type": "Dividend",
+                "subtype": "Raise",
+                "polarity": "positive",
+                "arguments": [{"role": "Company", "span": [0]}],
+            },
+            {"id": "s1", "kind": "sentiment_expression", "span": [11], "polarity": "positive", "targets": ["e1", [0]]},
+        ],
+        "relations": {"event_sentiment": [{"from": "e1", "to": "s1"}]},
+    }
+    result = metric.compute(predictions=[prediction], references=[worked_reference()])
+    assert [result["strict"][name]["true_positives"] for name in oracle.FIVE] == [1, 1, 1, 2, 1]
+    assert all(result["strict"][name]["precision"] == 100 for name in oracle.FIVE)
 
 
 def test_worked_document_errors(metric):
@@ -581,12 +617,14 @@ def test_overlap_comes_before_labels(metric):
 
 
 def test_ties_of_overlap_are_exact(metric):
-    # Both alignments overlap by 2/3 + 2/5 + 4/7 in all, which floats add up to different sums in different orders.
+    # Every alignment overlaps by 2/5 + 1/3 + 2/7, sums that floats round differently; so labels decide.
     spans = [[0, 1], [2, 3, 4], [5, 6, 7, 8]]
-    gold = document(*(event([9, *span], realis="asserted") for span in spans))
-    guess = document(*(event([9, 20 + i], realis=label) for i, label in enumerate(["asserted", "other", "third"])))
-    row = compute(metric, guess, gold, include_factuality=True)["relaxed"]["factuality"]["event_realis"]
-    assert (row["correct"], row["accuracy_support"]) == (1, 3)
+    labels = ["asserted", "other", "third"]
+    gold = document(*(event([9, *span], realis=label) for span, label in zip(spans, labels, strict=True)))
+    for order in permutations(labels):
+        guess = document(*(event([9, 20 + i], realis=label) for i, label in enumerate(order)))
+        row = compute(metric, guess, gold, include_factuality=True)["relaxed"]["factuality"]["event_realis"]
+        assert (row["correct"], row["accuracy_support"]) == (3, 3)
 
 
 def test_missing_labels_are_left_out_of_factuality(metric):
