@@ -316,6 +316,14 @@ def _names(what: str) -> dict[str, str]:
     return {name: name for name in ALIASES[what]} | _aliases(what)
 
 
+_ANNOTATION_KINDS = _names("kind of annotation")
+
+
+def _kind(text: str) -> str | None:
+    """The kind of annotation that a text names, in any case; one that is not known is as it is."""
+    return _ANNOTATION_KINDS.get(text.lower(), text) if text.strip() else None
+
+
 def _label(labels: tuple[str, ...], other_names: Mapping[str, str]) -> Optional:
     names = {label: label for label in labels} | dict(other_names)
     return Optional(Choice({label: label for label in labels}, find=lambda text: names.get(text.lower())))
@@ -339,9 +347,8 @@ class _Annotation(Record):
     def read(self, value: Any) -> dict:
         if isinstance(value, Mapping):
             value = self.renamed(value)
-            known = _names("kind of annotation")
             kind = value.get("kind")
-            wanted = self.fields_of.get(known.get(kind, kind), set()) if isinstance(kind, str) else set()
+            wanted = self.fields_of.get(_kind(kind) or "", set()) if isinstance(kind, str) else set()
             value = {key: item for key, item in value.items() if key in wanted or key in ("id", "kind", "span")}
         return super().read(value)
 
@@ -402,8 +409,8 @@ _DOCUMENT = Record(
                 {
                     "id": Optional(Identifier()),
                     "kind": Choice(
-                        _names("kind of annotation"),
-                        find=lambda text: text if text.strip() else None,
+                        _ANNOTATION_KINDS,
+                        find=_kind,
                         listed=(EVENT, EXPRESSION, "or the kind of a mere span, such as participant"),
                     ),
                     "span": Optional(_SPAN),

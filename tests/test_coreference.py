@@ -57,3 +57,10 @@ def test_order_decides_nothing(predicted, gold, rng: random.Random):
     assert chain_statistics(predicted, gold).tolist() == pytest.approx(
         chain_statistics(shuffled(predicted), shuffled(gold)).tolist()
     )
+
+
+def test_equal_mentions_go_to_the_chain_that_has_most_in_common():
+    # The predicted "a" is that of the gold chain with "y", though the one with "x" comes first.
+    scores = coreference_scores(chain_statistics(["ay"], ["ax", "ay"]))
+    assert scores["muc"] == pytest.approx({"precision": 100, "recall": 50, "f1": 200 / 3})
+    assert scores["b_cubed"] == pytest.approx({"precision": 100, "recall": 50, "f1": 200 / 3})

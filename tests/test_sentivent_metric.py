@@ -829,8 +829,7 @@ def test_forms_of_records(metric):
             for name, alias in (("type", "event_type"), ("scoped_polarity", "polarity_scoped"), ("targets", "target")):
                 if name in a:
                     a[alias] = a.pop(name)
-            if a["kind"] == "sentiment_expression":
-                a["kind"] = "expression"
+            a["kind"] = {"sentiment_expression": "expression", "event": "Event"}.get(a["kind"], a["kind"])
         links = side["relations"]["event_sentiment"]
         side["relations"] = [
             {"relation_kind": "event_sentiment", "event": x["from"], "expression": x["to"]} for x in links
