@@ -14,6 +14,7 @@ counts
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -373,8 +374,10 @@ def common(first: Edges, second: Edges, n_right: int) -> tuple[np.ndarray, np.nd
     """The pairs that are in both: where they stand in the first, and in the second."""
     n_right = max(n_right, 1)
     keys = [edges.left * n_right + edges.right for edges in (first, second)]
-    _, in_first, in_second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
-    return in_first, in_second
+    at = np.searchsorted(keys[1], keys[0])
+    in_first = np.flatnonzero(at < len(keys[1]))
+    in_first = in_first[keys[1][at[in_first]] == keys[0][in_first]]
+    return in_first, at[in_first]
 
 
 def dice(edges: Edges, left: Spans, right: Spans) -> np.ndarray:
@@ -456,6 +459,13 @@ def match_in_order(left: np.ndarray, right: np.ndarray, n_left: int, n_right: in
     return partner, since
 
 
+def pairs(left: np.ndarray, right: np.ndarray) -> Edges:
+    """All pairs of equal items, each sharing one token, so to speak: `overlaps` for what is equal or is not."""
+    sides = [Spans(np.arange(len(items) + 1), np.asarray(items, np.int64)) for items in (left, right)]
+    groups = [np.zeros(len(items), np.int64) for items in (left, right)]
+    return overlaps(sides[0], groups[0], sides[1], groups[1])
+
+
 # A wish that only decides between equal totals, as a part of the largest weight. The Hungarian algorithm's prices stay
 # within the weights and are rounded once or twice a row, so that for 2,000 rows they err by less than this. Totals of
 # quotients of small integers that differ at all differ by more: two times two of 60ths by 60 ** -4 at the least.
@@ -496,10 +506,93 @@ def align(
     ndarray of int64
         The chosen edges, increasing.
     """
+    if prefer is not None and len(left):
+        weight = weight + np.where(prefer, weight.max() * _TIE_BREAK, 0.0)
+    return _by_component(left, right, [weight], lambda edges, n_pairs: weight[edges], n_left, n_right, alike=True)
+
+
+class Ratio(NamedTuple):
+    """Exact fractions in [0, 1], one an edge.
+
+    Attributes
+    ----------
+    numerator, denominator : ndarray of int, shape (m,)
+    """
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+
+
+def align_by(
+    left: np.ndarray, right: np.ndarray, wishes: Sequence[Ratio | np.ndarray], n_left: int, n_right: int
+) -> np.ndarray:
+    """Align as many pairs as possible, and among all such alignments fulfil one wish after the other.
+
+    Each wish is a largest total over the chosen edges, and the first comes first: the second decides only between
+    alignments that are equal in it, exactly. So within a component all wishes are whole numbers, each counted in units
+    larger than the sum of all that come after it.
+
+    Parameters
+    ----------
+    left, right : ndarray of int, shape (m,)
+        The edges, each pair once.
+    wishes : sequence of Ratio or ndarray of int, shape (m,)
+        Not negative.
+    n_left, n_right : int
+
+    Returns
+    -------
+    ndarray of int64
+        The chosen edges, increasing.
+
+    Notes
+    -----
+    The Hungarian algorithm adds and subtracts weights in float64, and its sums stay within a few times the largest
+    weight, so whole numbers up to 2**51 keep it exact. Where a component is too large for that, which takes hundreds
+    of items and fractions of many denominators, its fractions are rounded, and alignments that differ by less than
+    the rounding may be taken one for the other.
+    """
+    keys = [wish.numerator / wish.denominator if isinstance(wish, Ratio) else wish for wish in wishes]
+
+    def weigh(edges: np.ndarray, n_pairs: int) -> np.ndarray:
+        weights, unit = np.zeros(len(edges), np.int64), 1
+        for wish in reversed(wishes):
+            if isinstance(wish, Ratio):
+                scale = math.lcm(*np.unique(wish.denominator[edges]).tolist())
+                largest = max(1, (_EXACT // unit - 1) // n_pairs)
+                if scale <= largest:
+                    whole = wish.numerator[edges] * (scale // wish.denominator[edges])
+                else:
+                    whole = np.rint(wish.numerator[edges] * (largest / wish.denominator[edges])).astype(np.int64)
+            else:
+                whole = np.asarray(wish[edges], np.int64)
+            weights += whole * unit
+            unit *= n_pairs * int(whole.max()) + 1
+        return weights + unit
+
+    return _by_component(left, right, keys, weigh, n_left, n_right, alike=False)
+
+
+_EXACT = 2**51
+
+
+def _by_component(
+    left: np.ndarray,
+    right: np.ndarray,
+    keys: Sequence[np.ndarray],
+    weigh: Callable[[np.ndarray, int], np.ndarray],
+    n_left: int,
+    n_right: int,
+    alike: bool,
+) -> np.ndarray:
+    """The best alignment of each connected component.
+
+    `keys` order the edges of a component where one is to be chosen, the first key first; where more are, `weigh` gives
+    the weights of its edges for so many pairs. `alike` says that these depend on nothing but the edge, so that small
+    components can be solved together.
+    """
     if not len(left):
         return np.zeros(0, np.int64)
-    if prefer is not None:
-        weight = weight + np.where(prefer, weight.max() * _TIE_BREAK, 0.0)
     nodes = n_left + n_right
     graph = _graph(left, n_left + right, (nodes, nodes))
     n_components, component = connected_components(graph, directed=False)
@@ -514,10 +607,10 @@ def align(
     star = smaller == 1
     in_star = np.repeat(star, ends - starts)
     edges = order[in_star]
-    edges = edges[np.lexsort((-weight[edges], edge_component[edges]))]
+    edges = edges[np.lexsort((*(-np.asarray(key[edges], float) for key in reversed(keys)), edge_component[edges]))]
     chosen = [edges[np.flatnonzero(np.diff(edge_component[edges], prepend=-1))]]
 
-    batched = ~star & (smaller <= _BATCH_SMALLER) & (larger <= _BATCH_LARGER)
+    batched = alike & ~star & (smaller <= _BATCH_SMALLER) & (larger <= _BATCH_LARGER)
     ranks = [_ranks(part, n_components) for part in (component[:n_left], component[n_left:])]
     flipped = sizes[0] > sizes[1]
     shape = smaller * (_BATCH_LARGER + 1) + larger
@@ -532,7 +625,7 @@ def align(
             turn = flipped[edge_component[edges]]
             rows, columns = np.where(turn, rows, columns), np.where(turn, columns, rows)
             weights = np.zeros((n_larger, n_smaller, len(part)))
-            weights[rows, columns, place] = weight[edges]
+            weights[rows, columns, place] = weigh(edges, n_smaller)
             number_of = np.full(weights.shape, -1)
             number_of[rows, columns, place] = edges
             numbers = number_of[_assign_batch(weights)]
@@ -544,7 +637,7 @@ def align(
         edges = order[start:end]
         rows, columns = ranks[0][left[edges]], ranks[1][right[edges]]
         weights = np.zeros(sizes_of)
-        weights[rows, columns] = weight[edges]
+        weights[rows, columns] = weigh(edges, min(sizes_of))
         number_of = np.full(sizes_of, -1)
         number_of[rows, columns] = edges
         numbers = number_of[linear_sum_assignment(weights, maximize=True)]

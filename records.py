@@ -529,7 +529,7 @@ class Record(Node):
             if value is None:
                 raise self.refuse(given)
         if self.aliases:
-            value = self._renamed(value)
+            value = self.renamed(value)
         record = {}
         for name, node in self.fields.items():
             item = value.get(name)
@@ -548,15 +548,21 @@ class Record(Node):
             return dict(value) if all(isinstance(key, str) for key, _ in value) else self.other(value)
         return dict(zip(self.fields, value, strict=False))
 
-    def _renamed(self, value: Mapping) -> dict:
+    def renamed(self, value: Mapping) -> dict:
+        """The dict with its keys under their own names; raises `Mistake` where two names of a key disagree."""
         renamed: dict[str, Any] = {}
         for key, item in value.items():
             name = self.aliases.get(key, key) if isinstance(key, str) else key
-            if name in self.fields and renamed.get(name) is not None and item is not None and renamed[name] != item:
+            if name in self.fields and not _agree(renamed.get(name), item):
                 raise Mistake(f"{shown(item)} contradicts {shown(renamed[name])}, given under another name", f".{key}")
             if item is not None or name not in renamed:
                 renamed[name] = item
         return renamed
+
+
+def _agree(value: Any, other: Any) -> bool:
+    """Whether two values given for one key are the same, or one of them is None."""
+    return value is None or other is None or value is other or bool(np.array_equal(value, other))
 
 
 class Rows(Items):
@@ -639,6 +645,119 @@ class Rows(Items):
                 raise self.refuse(value)
             value = [dict(zip(given, items, strict=True)) for items in zip(*given.values(), strict=True)]
         return super().read(value)
+
+
+class ByKind(Node):
+    """Records of several kinds: a dict from kind to the list of its records, or one list of records that name theirs.
+
+    Stored as one list, each record with its kind. Records of kinds that are not known are not looked at: only their
+    kind is kept, so that they can be counted.
+
+    Parameters
+    ----------
+    item : Record
+        A record, without its kind; an alias of the key ``kind`` may be among its aliases.
+    kinds : mapping or sequence of str
+        The known kinds; a mapping gives for each name the kind it is read as.
+    what : str
+    """
+
+    forms = 2
+    looks = True
+
+    def __init__(self, item: Record, kinds: Mapping[str, str] | Sequence[str], what: str) -> None:
+        self.item, self.what = item, what
+        self.names = dict(kinds) if isinstance(kinds, Mapping) else {kind: kind for kind in kinds}
+        self.known = list(dict.fromkeys(self.names.values()))
+        self.arrow = pa.list_(pa.struct([("kind", pa.string()), *item.arrow]))
+
+    def wire(self, form: int) -> pa.DataType:
+        fields = self.item.wire(0)
+        if form:
+            return pa.list_(pa.struct([("kind", pa.string()), *fields]))
+        return pa.map_(pa.string(), pa.list_(fields))
+
+    def settle(self, array: pa.Array) -> pa.Array:
+        array = super().settle(array)
+        if pa.types.is_map(array.type):
+            offsets, groups = lists(_entries(array))
+            inner, items = lists(groups.field("value"))
+            kind = groups.field("key").take(pa.array(owners(inner)))
+            offsets = inner[offsets]
+        else:
+            offsets, items = lists(array)
+            kind = items.field("kind")
+        if kind.null_count:
+            raise _Unusual
+        coded = kind.dictionary_encode()
+        names = [self.names.get(name, name) for name in coded.dictionary.to_pylist()]
+        kind = pa.DictionaryArray.from_arrays(coded.indices, pa.array(names, pa.string())).dictionary_decode()
+        known = pc.is_in(kind, pa.array(self.known, pa.string())).to_numpy(zero_copy_only=False)
+        settled = self.item.settle(items.filter(pa.array(known)))
+        places = pa.array(np.cumsum(known) - 1, mask=~known)
+        columns = [kind, *(settled.field(name).take(places) for name in self.item.fields)]
+        items = pa.StructArray.from_arrays(columns, fields=list(self.arrow.value_type))
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
+
+    def plain(self, values: list, form: int) -> None:
+        known = values
+        if all(issubclass(kind, dict) for kind in set(map(type, values))):
+            groups = [(kind, group) for value in values for kind, group in value.items() if group is not None]
+            if not all(isinstance(kind, str) for kind, _ in groups):
+                raise _Unusual  # pyarrow reads bytes as text
+            values = [group for _, group in groups]
+            known = [group for kind, group in groups if kind in self.names]
+        # and a text as a list of its characters, a dict as one of its keys.
+        if any(issubclass(kind, (str, bytes, Mapping)) for kind in set(map(type, values))):
+            raise _Unusual
+        self.item.plain(list(chain.from_iterable(known)), 0)
+
+    def read(self, value: Any) -> list[dict]:
+        found: list[dict] = []
+        if isinstance(value, Mapping):
+            for kind, group in value.items():
+                try:
+                    name = self._kind(kind)
+                    if group is None:
+                        continue
+                    if name in self.known:
+                        found += [{"kind": name, **record} for record in Items(self.item, self.what).read(group)]
+                    else:
+                        length = len(group) if isinstance(group, (list, tuple, set, frozenset, np.ndarray)) else 1
+                        found += [{"kind": name}] * length
+                except Mistake as mistake:
+                    raise mistake.within(f".{kind}" if kind in self.names else f"[{shown(kind)}]") from None
+            return found
+        if not isinstance(value, (list, tuple, np.ndarray)):
+            raise self.refuse(value)
+        for item in value:
+            try:
+                found.append(self._named(item))
+            except Mistake as mistake:
+                raise mistake.within(f"[{len(found)}]") from None
+        return found
+
+    def _named(self, item: Any) -> dict:
+        if not isinstance(item, Mapping):
+            raise self.item.refuse(item)
+        renamed = self.item.renamed(item)
+        if renamed.get("kind") is None:
+            raise Mistake("missing, expected a kind, as these are not grouped by kind", ".kind")
+        try:
+            kind = self._kind(renamed["kind"])
+        except Mistake as mistake:
+            raise mistake.within(".kind") from None
+        return {"kind": kind, **(self.item.read(item) if kind in self.known else {})}
+
+    def _kind(self, name: Any) -> str:
+        name = Text("a kind (text)").read(name)
+        return self.names.get(name, name)
+
+
+def _entries(column: pa.MapArray) -> pa.ListArray:
+    """A column of maps as lists of key and value."""
+    entries = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
+    return pa.ListArray.from_arrays(column.offsets, entries)
 
 
 def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 import formats.aste  # noqa: E402
 import formats.docred  # noqa: E402
 import formats.propsegment  # noqa: E402
+import formats.sentivent  # noqa: E402
 
 
 class Example(NamedTuple):
@@ -43,6 +44,14 @@ class Example(NamedTuple):
     options: dict[str, Any]
     rows: list[str]
 
+
+_SENTIVENT = (
+    "event_trigger",
+    "event_argument",
+    "sentiment_expression",
+    "sentiment_target",
+    "event_sentiment_link",
+)
 
 EXAMPLES = [
     Example(
@@ -103,6 +112,18 @@ EXAMPLES = [
         {"match": "names"},
         ["", "per_relation.P27", "per_relation.P175"],
     ),
+    Example(
+        "sentivent",
+        None,
+        lambda path: formats.sentivent.read(path).records,
+        "sentivent/predictions.jsonl",
+        "sentivent/references.jsonl",
+        {"include_factuality": True},
+        ["sentivent_score", "sentivent_macro_score", "sentivent_relaxed_score", "sentivent_relaxed_macro_score"]
+        + [f"{profile}.{name}" for profile in ("strict", "relaxed") for name in _SENTIVENT]
+        + ["strict.event_type", "strict.target_polarity", "strict.factuality.event_realis"]
+        + ["relaxed.factuality.event_realis", "coreference.b_cubed", "coreference.conll_f1"],
+    ),
 ]
 
 
@@ -129,7 +150,7 @@ def show(example: Example) -> None:
             figures = "  ".join(f"{key} {row[key]:6.2f}" for key in ("precision", "recall", "f1") if key in row)
         else:
             figures = f"{row:6d}" if isinstance(row, int) else f"{row:6.2f}"
-        print(f"  {name or 'headline':24}{figures}")
+        print(f"  {name or 'headline':32}{figures}")
     print()
 
 
