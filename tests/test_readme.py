@@ -27,9 +27,11 @@ def test_the_examples_run_in_order_and_print_what_they_say(monkeypatch, tmp_path
             exec(block, names)
         said = re.findall(r"^# (.*)$", block, re.MULTILINE)
         assert printed.getvalue().splitlines() == said
+        if "num_process" in block:
+            assert names["result"]["f1"] == pytest.approx(200 / 3)
+    assert "num_process" in "".join(BLOCKS)
     evaluation = SimpleNamespace(predictions=["screen | large | POS"], label_ids=["screen | large | POS; a | b | NEG"])
     assert names["compute_metrics"](evaluation) == pytest.approx({"precision": 100, "recall": 50, "f1": 200 / 3})
-    assert names["result"]["f1"] == pytest.approx(200 / 3)
 
 
 def test_the_two_commands_stand_at_the_top():
