@@ -30,8 +30,9 @@ LISTED = 5  # an error names up to so many ids
 INT32_MAX = 2**31 - 1
 CHUNK = 2048  # records read at a time: they stay in the processor's cache, and an unusual one slows only its own down
 
-# What pyarrow raises on values that do not fit; UnicodeEncodeError (a lone surrogate) is a ValueError.
-_ARROW_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+# What pyarrow raises on values that do not fit; UnicodeEncodeError (a lone surrogate) is a ValueError, and SystemError
+# comes of numpy arrays without a dimension.
+_ARROW_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, SystemError)
 
 _short = reprlib.Repr()
 _short.maxlevel = 3
@@ -102,11 +103,16 @@ class Node:
         """One value, as `pyarrow.array` takes it for `arrow`; raises `Mistake`."""
         raise NotImplementedError
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`.
 
-        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types.
+        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types. `array` is
+        what the values were converted to, where that is at hand; it tells where there is nothing to look for.
         """
+
+    def suspects(self, array: pa.Array) -> bool:
+        """Whether a converted column shows that pyarrow may have read something otherwise than `read` would."""
+        return self.looks
 
     def resembles(self, value: Any) -> bool:
         """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
@@ -236,7 +242,7 @@ class Integer(Node):
     def wire(self, form: int) -> pa.DataType:
         return pa.int64() if self.looks else self._strict
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         # A sum is one of Python's integers only if every number is; pyarrow itself refuses booleans.
         if type(sum(values)) is not int:
             raise _Unusual
@@ -270,7 +276,7 @@ class Number(Node):
             raise _Unusual
         return array
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         if not set(map(type, values)) <= {float, int}:
             raise _Unusual
 
@@ -332,11 +338,20 @@ class Items(Node):
             raise _Unusual
         return _relist(array, self.item.settle(array.values))
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         if not set(map(type, values)) <= {list, tuple, np.ndarray}:
             raise _Unusual
         if self.item.looks:
-            self.item.plain(list(chain.from_iterable(values)), form)
+            self.item.plain(list(chain.from_iterable(values)), form, None if array is None else array.values)
+
+    def suspects(self, array: pa.Array) -> bool:
+        if self.item.looks or not isinstance(self.item, Text):
+            return self.looks
+        # A list may have been a text if each of its items is a letter, or if it has none.
+        is_letter = pc.equal(pc.utf8_length(array.values), 1).fill_null(False).to_numpy(zero_copy_only=False)
+        offsets = array.offsets.to_numpy()
+        n_letters = np.diff(np.concatenate([[0], np.cumsum(is_letter)])[offsets])
+        return bool(((n_letters == np.diff(offsets)) & _present(array)).any())
 
     def read(self, value: Any) -> list:
         if not self.resembles(value):
@@ -363,8 +378,11 @@ class Length(Node):
     def wire(self, form: int) -> pa.DataType:
         return self.items.wire(form)
 
-    def plain(self, values: list, form: int) -> None:
-        self.items.plain(values, form)
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+        self.items.plain(values, form, array)
+
+    def suspects(self, array: pa.Array) -> bool:
+        return self.items.suspects(array)
 
     def settle(self, array: pa.Array) -> pa.Array:
         return pc.list_value_length(self.items.settle(array))
@@ -388,15 +406,18 @@ class Optional(Node):
             return self.node.settle(array)
         present = self.node.settle(array.drop_null())
         # Each value takes its place again; the places of nulls point to nothing.
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        valid = _present(array)
         places = pa.array(np.cumsum(valid) - 1, mask=~valid)
         return present.take(places)
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         if self.looks:
             if type(None) in set(map(type, values)):
                 values = [value for value in values if value is not None]
-            self.node.plain(values, form)
+            self.node.plain(values, form, array)
+
+    def suspects(self, array: pa.Array) -> bool:
+        return self.node.suspects(array)
 
     def read(self, value: Any) -> Any:
         return None if value is None else self.node.read(value)
@@ -435,12 +456,12 @@ class Either(Node):
         kind = self.choose(records[0]) if self.choose is not None and records else None
         return self.kinds[kind].dressed(records) if kind in self.kinds else records
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         name, form = self._forms[form]
         if self.choose is not None and not set(map(self.choose, values)) <= {name}:
             raise _Unusual
         if self.kinds[name].looks:
-            self.kinds[name].plain(values, form)
+            self.kinds[name].plain(values, form, array)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
@@ -513,15 +534,16 @@ class Record(Node):
         columns = [node.settle(array.field(name)) for name, node in self.fields.items()]
         return pa.StructArray.from_arrays(columns, fields=list(self.arrow))
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         # pyarrow reads tuples as structs by position, and lists of pairs by name.
         if not set(map(type, values)) <= {dict}:
             raise _Unusual
         if self.aliases and not all(map(self.aliases.keys().isdisjoint, values)):
             raise _Unusual
         for name, node in self.fields.items():
-            if node.looks:
-                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1))
+            column = None if array is None else array.field(name)
+            if node.looks and (column is None or node.suspects(column)):
+                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1), column)
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):
@@ -615,10 +637,10 @@ class Rows(Items):
         np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), items)
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         kinds = set(map(type, values))
         if not any(issubclass(kind, Mapping) for kind in kinds):
-            super().plain(values, form)
+            super().plain(values, form, array)
             return
         if kinds != {dict}:
             raise _Unusual
@@ -699,7 +721,7 @@ class ByKind(Node):
         items = pa.StructArray.from_arrays(columns, fields=list(self.arrow.value_type))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
-    def plain(self, values: list, form: int) -> None:
+    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
         known = values
         if all(issubclass(kind, dict) for kind in set(map(type, values))):
             groups = [(kind, group) for value in values for kind, group in value.items() if group is not None]
@@ -758,6 +780,11 @@ def _entries(column: pa.MapArray) -> pa.ListArray:
     """A column of maps as lists of key and value."""
     entries = pa.StructArray.from_arrays([column.keys, column.items], ["key", "value"])
     return pa.ListArray.from_arrays(column.offsets, entries)
+
+
+def _present(array: pa.Array) -> np.ndarray:
+    """Which values are not null."""
+    return array.is_valid().to_numpy(zero_copy_only=False)
 
 
 def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:
@@ -840,7 +867,7 @@ def _convert_chunk(records: list, schema: Node, side: str, start: int) -> pa.Str
     for form in range(schema.forms):
         try:
             array = pa.array(dressed, schema.wire(form))
-            schema.plain(dressed, form)
+            schema.plain(dressed, form, array)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue
