@@ -16,6 +16,7 @@ import reprlib
 import time
 from array import array as machine_array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from itertools import chain, repeat
 from numbers import Integral, Real
 from pathlib import Path
@@ -82,12 +83,15 @@ class Node:
         In how many ways the fast conversion may be tried.
     looks : bool
         Whether `plain` has anything to look at.
+    tells : bool
+        Whether a converted column shows that there is nothing to look at.
     """
 
     arrow: pa.DataType
     what: str
     forms = 1
     looks = False
+    tells = False
 
     def wire(self, form: int) -> pa.DataType:
         """The type that raw values are converted to: one that refuses what `arrow` would swallow."""
@@ -103,16 +107,15 @@ class Node:
         """One value, as `pyarrow.array` takes it for `arrow`; raises `Mistake`."""
         raise NotImplementedError
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         """Look, in a fast conversion, for what pyarrow reads otherwise than `read` would; raises `_Unusual`.
 
-        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types. `array` is
-        what the values were converted to, where that is at hand; it tells where there is nothing to look for.
+        This sees every container of a corpus, so it stays within C: maps over methods, and sets of types.
         """
 
     def suspects(self, array: pa.Array) -> bool:
-        """Whether a converted column shows that pyarrow may have read something otherwise than `read` would."""
-        return self.looks
+        """Of a node that `tells`, whether this column gives `plain` a reason to look."""
+        raise NotImplementedError
 
     def resembles(self, value: Any) -> bool:
         """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
@@ -242,7 +245,7 @@ class Integer(Node):
     def wire(self, form: int) -> pa.DataType:
         return pa.int64() if self.looks else self._strict
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         # A sum is one of Python's integers only if every number is; pyarrow itself refuses booleans.
         if type(sum(values)) is not int:
             raise _Unusual
@@ -276,7 +279,7 @@ class Number(Node):
             raise _Unusual
         return array
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         if not set(map(type, values)) <= {float, int}:
             raise _Unusual
 
@@ -319,6 +322,7 @@ class Items(Node):
         self.item, self.minimum, self.what = item, minimum, what
         # pyarrow reads a string as the list of its letters, so an empty one as an empty list of anything.
         self.looks = item.looks or isinstance(item, Text) or not minimum
+        self.tells = isinstance(item, Text)
         self.arrow = pa.list_(item.arrow)
         self.forms = item.forms
 
@@ -338,15 +342,13 @@ class Items(Node):
             raise _Unusual
         return _relist(array, self.item.settle(array.values))
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         if not set(map(type, values)) <= {list, tuple, np.ndarray}:
             raise _Unusual
         if self.item.looks:
-            self.item.plain(list(chain.from_iterable(values)), form, None if array is None else array.values)
+            self.item.plain(list(chain.from_iterable(values)), form)
 
     def suspects(self, array: pa.Array) -> bool:
-        if self.item.looks or not isinstance(self.item, Text):
-            return self.looks
         # A list may have been a text if each of its items is a letter, or if it has none.
         is_letter = pc.equal(pc.utf8_length(array.values), 1).fill_null(False).to_numpy(zero_copy_only=False)
         offsets = array.offsets.to_numpy()
@@ -373,13 +375,14 @@ class Length(Node):
     arrow = pa.int32()
 
     def __init__(self, items: Items) -> None:
-        self.items, self.what, self.looks = items, items.what, items.looks
+        self.items, self.what = items, items.what
+        self.looks, self.tells = items.looks, items.tells
 
     def wire(self, form: int) -> pa.DataType:
         return self.items.wire(form)
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
-        self.items.plain(values, form, array)
+    def plain(self, values: list, form: int) -> None:
+        self.items.plain(values, form)
 
     def suspects(self, array: pa.Array) -> bool:
         return self.items.suspects(array)
@@ -396,7 +399,7 @@ class Optional(Node):
 
     def __init__(self, node: Node) -> None:
         self.node, self.arrow, self.what = node, node.arrow, node.what
-        self.forms, self.looks = node.forms, node.looks
+        self.forms, self.looks, self.tells = node.forms, node.looks, node.tells
 
     def wire(self, form: int) -> pa.DataType:
         return self.node.wire(form)
@@ -410,11 +413,11 @@ class Optional(Node):
         places = pa.array(np.cumsum(valid) - 1, mask=~valid)
         return present.take(places)
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         if self.looks:
             if type(None) in set(map(type, values)):
                 values = [value for value in values if value is not None]
-            self.node.plain(values, form, array)
+            self.node.plain(values, form)
 
     def suspects(self, array: pa.Array) -> bool:
         return self.node.suspects(array)
@@ -456,12 +459,12 @@ class Either(Node):
         kind = self.choose(records[0]) if self.choose is not None and records else None
         return self.kinds[kind].dressed(records) if kind in self.kinds else records
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         name, form = self._forms[form]
         if self.choose is not None and not set(map(self.choose, values)) <= {name}:
             raise _Unusual
         if self.kinds[name].looks:
-            self.kinds[name].plain(values, form, array)
+            self.kinds[name].plain(values, form)
 
     def settle(self, array: pa.Array) -> pa.Array:
         if array.null_count:
@@ -541,9 +544,8 @@ class Record(Node):
         if self.aliases and not all(map(self.aliases.keys().isdisjoint, values)):
             raise _Unusual
         for name, node in self.fields.items():
-            column = None if array is None else array.field(name)
-            if node.looks and (column is None or node.suspects(column)):
-                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1), column)
+            if node.looks and not (node.tells and array is not None and not node.suspects(array.field(name))):
+                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1))
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):
@@ -637,10 +639,10 @@ class Rows(Items):
         np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
         return pa.ListArray.from_arrays(pa.array(offsets), items)
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         kinds = set(map(type, values))
         if not any(issubclass(kind, Mapping) for kind in kinds):
-            super().plain(values, form, array)
+            super().plain(values, form)
             return
         if kinds != {dict}:
             raise _Unusual
@@ -721,7 +723,7 @@ class ByKind(Node):
         items = pa.StructArray.from_arrays(columns, fields=list(self.arrow.value_type))
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
-    def plain(self, values: list, form: int, array: pa.Array | None = None) -> None:
+    def plain(self, values: list, form: int) -> None:
         known = values
         if all(issubclass(kind, dict) for kind in set(map(type, values))):
             groups = [(kind, group) for value in values for kind, group in value.items() if group is not None]
@@ -867,7 +869,8 @@ def _convert_chunk(records: list, schema: Node, side: str, start: int) -> pa.Str
     for form in range(schema.forms):
         try:
             array = pa.array(dressed, schema.wire(form))
-            schema.plain(dressed, form, array)
+            look = partial(schema.plain, array=array) if isinstance(schema, Record) else schema.plain
+            look(dressed, form)
             return schema.settle(array)
         except (_Unusual, *_ARROW_ERRORS):
             continue

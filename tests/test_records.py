@@ -59,7 +59,7 @@ def fast(values, schema):
     for form in range(schema.forms):
         try:
             array = pa.array(values, schema.wire(form))
-            schema.plain(values, form, array)
+            schema.plain(values, form, array=array)
             return schema.settle(array)
         except (records._Unusual, *records._ARROW_ERRORS):
             continue
