@@ -116,7 +116,6 @@ _WORDS = {"positive": "POS", "negative": "NEG", "neutral": "NEU", "conflict": "C
 
 # The components every record has; those with polarity are None where a side has none.
 _TERM_COMPONENTS = ("pair", "aspect", "opinion")
-_TRIPLET_COMPONENTS = ("aspect_polarity", "single_word", "multi_word", "relaxed")
 
 _KINDS = ("wrong_polarity", "wrong_aspect_boundary", "wrong_opinion_boundary", "wrong_pairing")
 
@@ -373,7 +372,7 @@ def score(names: list[str], counts: np.ndarray) -> dict[str, Any]:
     result: dict[str, Any] = rows["triplet"] if with_polarity else nothing
     result |= {name: rows[name] for name in _TERM_COMPONENTS}
     if not with_polarity:
-        return result | dict.fromkeys(("aspect_polarity", "polarity", "single_word", "multi_word", "relaxed"))
+        return result | dict.fromkeys(("aspect_polarity", "polarity", "single_word", "multi_word"))
     result["aspect_polarity"] = rows["aspect_polarity"]
     polarity = {label: rows[f"polarity.{label}"] for label in POLARITIES}
     occurring = [r for r in polarity.values() if r["predicted"] or r["gold"]]
@@ -537,6 +536,8 @@ class AsteMetric(Staging, evaluate.Metric):
         n_documents = len(references)
         counts = count(triplets, n_documents, duplicates, with_polarity)
         result = score(counts.names, counts.table.sum(axis=0))
+        if not as_text and not with_polarity:
+            result["relaxed"] = None
 
         n_predicted, n_gold = (len(column) for column in triplets_of.values())
         n_different = counts.different.counts.astype(bool).sum(axis=0)

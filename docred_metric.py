@@ -52,6 +52,7 @@ from .records import (
     check_inside,
     convert,
     flag,
+    has_items,
     integers,
     listing,
     lists,
@@ -197,6 +198,7 @@ _FACT_FIELDS: dict[str, Node] = {
     "evidence": _EVIDENCE,
     "score": Optional(Number("a score")),
 }
+_PAIR_FIELDS = ("h_idx", "t_idx", "head", "tail")
 _FACT = Record(_FACT_FIELDS, "a fact: a dict with h_idx, t_idx and r, or head, tail and r")
 _FLAT = Record({"title": _TITLE, **_FACT_FIELDS}, "a fact: a dict with title, h_idx, t_idx and r")
 _FACTS = Rows(_FACT, "a list of facts")
@@ -227,7 +229,7 @@ def _is_flat(record: Any) -> bool:
 
 def _read_predictions(batch: Any) -> pa.StructArray:
     """A batch of predictions, in whatever form, to a column of `_Stored`."""
-    if hasattr(batch, "column_names") and "scores" in batch.column_names:
+    if hasattr(batch, "__len__") and "scores" in getattr(batch, "column_names", ()):
         batch = _arrays_of_dataset(batch)
     records = rows(batch, "predictions", ("title", "relations", "scores", *_FACT_FIELDS))
     flat = bool(records) and _is_flat(records[0])
@@ -237,6 +239,15 @@ def _read_predictions(batch: Any) -> pa.StructArray:
         relations = pa.ListArray.from_arrays(pa.array(np.arange(len(facts) + 1, dtype=np.int32)), facts_only)
         titles, scores = facts.field("title"), pa.nulls(len(facts), _SCORES_TYPE)
     else:
+        for index, record in enumerate(records):
+            both = [
+                name for name in ("h_idx", "t_idx", "head", "tail") if isinstance(record, Mapping) and name in record
+            ]
+            if both and not _is_flat(record):
+                raise ValueError(
+                    f"predictions[{index}].{both[0]}: {shown(record[both[0]])} is of a fact by itself, "
+                    f"expected no relations or scores beside it"
+                )
         given = [record.get("scores") if isinstance(record, Mapping) else None for record in records]
         dense = any(value is not None for value in given)
         sparse = convert(records, _DENSE if dense else _PREDICTION, "predictions")
@@ -365,7 +376,7 @@ def _indices(column: pa.Array) -> np.ndarray:
 def _check_predictions(predictions: pa.StructArray) -> None:
     """Refuse facts without a pair of entities, and from an entity to itself."""
     offsets, facts = lists(predictions.field("relations"))
-    given = {name: _valid(facts.field(name)) for name in ("h_idx", "t_idx", "head", "tail")}
+    given = {name: _valid(facts.field(name)) for name in _PAIR_FIELDS}
     incomplete = ~(given["h_idx"] & given["t_idx"]) & ~(given["head"] & given["tail"])
     if incomplete.any():
         fact = int(np.argmax(incomplete))
@@ -477,7 +488,7 @@ def _training(name: str, triples: bool) -> Check:
 
 
 def _given_triples(value: Any, name: str) -> TrainingFacts:
-    if isinstance(value, (Mapping, str, bytes)) or not isinstance(value, Iterable):
+    if isinstance(value, Mapping) or not has_items(value):
         raise Mistake(f"{shown(value)} is not a list of triples: head name, tail name, relation")
     column = convert(list(value), _TRIPLES, name)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)

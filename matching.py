@@ -394,11 +394,71 @@ def jaccard(edges: Edges, left: Spans, right: Spans) -> np.ndarray:
     return edges.shared / (left.lengths[edges.left] + right.lengths[edges.right] - edges.shared)
 
 
+# Components of at most so many edges are paired by scipy, all at once. Its search can take exponential time, so larger
+# ones are not left to it.
+_FEW_EDGES = 64
+
+
 def most_pairs(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -> np.ndarray:
     """For each left item, the right item it is paired with, or -1; as many pairs as possible (Hopcroft, Karp 1973)."""
+    partner = np.full(n_left, -1)
     if not len(left):
-        return np.full(n_left, -1)
-    return maximum_bipartite_matching(_graph(left, right, (n_left, n_right)), perm_type="column")
+        return partner
+    nodes = n_left + n_right
+    component = connected_components(_graph(left, n_left + right, (nodes, nodes)), directed=False)[1][left]
+    few = np.bincount(component)[component] <= _FEW_EDGES
+    if few.any():
+        graph = _graph(left[few], right[few], (n_left, n_right))
+        partner = maximum_bipartite_matching(graph, perm_type="column").astype(np.int64)
+    many = np.flatnonzero(~few)
+    many = many[np.lexsort((right[many], left[many], component[many]))]
+    for edges in np.split(many, np.flatnonzero(np.diff(component[many])) + 1):
+        for i, j in _hopcroft_karp(left[edges].tolist(), right[edges].tolist()).items():
+            partner[i] = j
+    return partner
+
+
+def _hopcroft_karp(left: list[int], right: list[int]) -> dict[int, int]:
+    """The right item of each left item that is paired, in one graph, by shortest augmenting paths, many at a time."""
+    choices: dict[int, list[int]] = {}
+    for i, j in zip(left, right, strict=True):
+        choices.setdefault(i, []).append(j)
+    partner: dict[int, int] = {}
+    holder: dict[int, int] = {}
+    for i, some in choices.items():
+        free = next((j for j in some if j not in holder), None)
+        if free is not None:
+            partner[i], holder[free] = free, i
+    while True:
+        layer = {i: 0 for i in choices if i not in partner}
+        queue, found = list(layer), False
+        for i in queue:
+            for j in choices[i]:
+                if j not in holder:
+                    found = True
+                elif holder[j] not in layer:
+                    layer[holder[j]] = layer[i] + 1
+                    queue.append(holder[j])
+        if not found:
+            return partner
+        # Each left item is entered once a phase, and each of its choices is tried once.
+        rest = {i: iter(choices[i]) for i in layer}
+        for start in [i for i in layer if layer[i] == 0]:
+            path = [start]
+            taken: list[int] = []
+            while path:
+                j = next(rest[path[-1]], -1)
+                if j < 0:
+                    path.pop()
+                    if taken:
+                        taken.pop()
+                elif j not in holder:
+                    for i, end in zip(path, [*taken, j], strict=True):
+                        partner[i], holder[end] = end, i
+                    break
+                elif layer.get(holder[j], -1) == layer[path[-1]] + 1:
+                    taken.append(j)
+                    path.append(holder[j])
 
 
 def _graph(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) -> csr_array:
@@ -548,25 +608,31 @@ def align_by(
     Notes
     -----
     The Hungarian algorithm adds and subtracts weights in float64, and its sums stay within a few times the largest
-    weight, so whole numbers up to 2**51 keep it exact. Where a component is too large for that, which takes hundreds
-    of items and fractions of many denominators, its fractions are rounded, and alignments that differ by less than
-    the rounding may be taken one for the other.
+    weight, so whole numbers up to 2**51 keep it exact. Where fractions of many denominators need larger ones, a
+    component of up to 64 pairs is solved in Python's integers. In larger ones fractions are then rounded, and
+    alignments that differ by less than the rounding may be taken one for the other.
     """
     keys = [wish.numerator / wish.denominator if isinstance(wish, Ratio) else wish for wish in wishes]
 
     def weigh(edges: np.ndarray, n_pairs: int) -> np.ndarray:
-        weights, unit = np.zeros(len(edges), np.int64), 1
-        for wish in reversed(wishes):
-            if isinstance(wish, Ratio):
-                scale = math.lcm(*np.unique(wish.denominator[edges]).tolist())
-                largest = max(1, (_EXACT // unit - 1) // n_pairs)
-                if scale <= largest:
-                    whole = wish.numerator[edges] * (scale // wish.denominator[edges])
-                else:
-                    whole = np.rint(wish.numerator[edges] * (largest / wish.denominator[edges])).astype(np.int64)
+        scales = [
+            math.lcm(*np.unique(wish.denominator[edges]).tolist())
+            if isinstance(wish, Ratio)
+            else int(wish[edges].max())
+            for wish in wishes
+        ]
+        fits = math.prod(n_pairs * scale + 1 for scale in scales) <= _EXACT
+        kind = np.int64 if fits or n_pairs > _FEW_PAIRS else object  # object: Python's integers
+        weights, unit = np.zeros(len(edges), kind), 1
+        for wish, scale in zip(reversed(wishes), reversed(scales), strict=True):
+            if not isinstance(wish, Ratio):
+                whole = wish[edges].astype(kind)
+            elif fits or kind is object:
+                whole = wish.numerator[edges].astype(kind) * (scale // wish.denominator[edges].astype(kind))
             else:
-                whole = np.asarray(wish[edges], np.int64)
-            weights += whole * unit
+                largest = max(1, (_EXACT // unit - 1) // n_pairs)
+                whole = np.rint(wish.numerator[edges] * (largest / wish.denominator[edges])).astype(kind)
+            weights = weights + whole * unit
             unit *= n_pairs * int(whole.max()) + 1
         return weights + unit
 
@@ -574,6 +640,7 @@ def align_by(
 
 
 _EXACT = 2**51
+_FEW_PAIRS = 64
 
 
 def _by_component(
@@ -636,13 +703,57 @@ def _by_component(
     for start, end, sizes_of in zip(starts[rest].tolist(), ends[rest].tolist(), shapes, strict=True):
         edges = order[start:end]
         rows, columns = ranks[0][left[edges]], ranks[1][right[edges]]
-        weights = np.zeros(sizes_of)
-        weights[rows, columns] = weigh(edges, min(sizes_of))
+        weight = weigh(edges, min(sizes_of))
+        weights = np.zeros(sizes_of, weight.dtype)
+        weights[rows, columns] = weight
         number_of = np.full(sizes_of, -1)
         number_of[rows, columns] = edges
-        numbers = number_of[linear_sum_assignment(weights, maximize=True)]
+        if weight.dtype == object:
+            assigned = _assign_integers(weights)
+        else:
+            assigned = linear_sum_assignment(weights, maximize=True)
+        numbers = number_of[assigned]
         chosen.append(numbers[numbers >= 0])
     return np.sort(np.concatenate(chosen))
+
+
+def _assign_integers(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The Hungarian algorithm in whole numbers of any size: each row of the smaller side gets a column."""
+    if weights.shape[0] > weights.shape[1]:
+        columns, rows = _assign_integers(weights.T)
+        return rows, columns
+    n_rows, n_columns = weights.shape
+    costs = (-weights).tolist()
+    row_price, column_price = [0] * n_rows, [0] * n_columns
+    row_of = [-1] * n_columns
+    for start in range(n_rows):
+        # The shortest path from this row to a free column, by reduced costs (Dijkstra).
+        distance: list[int | None] = [None] * n_columns
+        before, done = [-1] * n_columns, [False] * n_columns
+        row, column, travelled = start, -1, 0
+        reached: list[tuple[int, int]] = []  # rows on the way, and how far along each was reached
+        while row >= 0:
+            reached.append((row, travelled))
+            for j, cost in enumerate(costs[row]):
+                if not done[j]:
+                    length = travelled + cost - row_price[row] - column_price[j]
+                    known = distance[j]
+                    if known is None or length < known:
+                        distance[j], before[j] = length, row
+            travelled, column = min((d, j) for j, d in enumerate(distance) if d is not None and not done[j])
+            done[column] = True
+            row = row_of[column]
+        for i, length in reached:
+            row_price[i] += travelled - length
+        for j, length_or_none in enumerate(distance):
+            if done[j] and length_or_none is not None:
+                column_price[j] -= travelled - length_or_none
+        while column >= 0:
+            row = before[column]
+            row_of[column] = row
+            column = next((j for j in range(n_columns) if j != column and row_of[j] == row and row != start), -1)
+    found = [(row, column) for column, row in enumerate(row_of) if row >= 0]
+    return tuple(np.array(side) for side in zip(*found, strict=True))  # type: ignore[return-value]
 
 
 def _ranks(component: np.ndarray, n_components: int) -> np.ndarray:

@@ -199,6 +199,7 @@ _SENTENCE_ID = Record(
 )
 _SENTENCE_ENTRY = Record(
     {
+        "id": Optional(Identifier()),
         "sentence_id": Optional(_SENTENCE_ID),
         "tokens": _TOKENS,
         "segmentation_responses": Items(_RESPONSE, "a list of responses"),
@@ -220,17 +221,17 @@ _KEPT_REFERENCE = pa.struct([*_KEPT_PREDICTION, ("group", pa.string())])
 def _kept_references(column: pa.StructArray) -> pa.StructArray:
     """References of either form as they are kept: an entry's reference response gives its propositions.
 
-    The id of an entry is ``cluster/document/index``, and its document is its group. Raters who found a sentence
-    non-informational gave a response without propositions, which is one with none of them.
+    The id of an entry is ``cluster/document/index``, unless it has one of its own, and its document is its group.
+    Raters who found a sentence non-informational gave a response without propositions, which is one with none of them.
     """
     records, entries = column.flatten()
     columns = [records.field(name) for name in ("id", "tokens", "propositions")]
     if entries.null_count == len(entries):
         return pa.StructArray.from_arrays([*columns, pa.nulls(len(column), pa.string())], fields=list(_KEPT_REFERENCE))
 
-    sentence_id, tokens, given = entries.flatten()
+    name, sentence_id, tokens, given = entries.flatten()
     cluster, document, index = sentence_id.flatten()
-    names = pc.binary_join_element_wise(cluster, document, index.cast(pa.string()), "/")
+    names = pc.coalesce(name, pc.binary_join_element_wise(cluster, document, index.cast(pa.string()), "/"))
     kept = [names, tokens, _of_reference_response(given)]
     if records.null_count < len(records):
         is_entry = entries.is_valid()
@@ -659,7 +660,7 @@ _RATING = Record(
         "relationship": Optional(
             Choice(
                 {**_FILE_LABELS, "RELATIONSHIP_UNSPECIFIED": _UNSPECIFIED},
-                find=lambda text: _WORDS.get(text.lower()),
+                find=lambda text: label if (label := _WORDS.get(text.lower())) in LABELS else None,
                 listed=LABELS,
             )
         )
@@ -668,7 +669,7 @@ _RATING = Record(
     aliases={"entailment_status": "relationship"},
 )
 _PAIR_ENTRY = Record(
-    {"relationship_responses": Items(_RATING, "a list of responses")},
+    {"id": Optional(Identifier()), "relationship_responses": Items(_RATING, "a list of responses")},
     "an entry: a dict with relationship_responses",
     aliases={"entailment_responses": "relationship_responses"},
 )
@@ -688,7 +689,8 @@ def _kept_labels(column: pa.StructArray) -> pa.StructArray:
     text_within, integer_within = label.flatten()
     text, integer = pc.coalesce(text, text_within), pc.coalesce(integer, integer_within)
     if entry and entry[0].null_count < len(column):
-        text = pc.coalesce(text, _agreed(entry[0].flatten()[0]))
+        entry_ids, responses = entry[0].flatten()
+        ids, text = pc.coalesce(ids, entry_ids), pc.coalesce(text, _agreed(responses))
     return pa.StructArray.from_arrays([ids, text, integer], fields=list(_KEPT_LABEL))
 
 

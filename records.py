@@ -29,11 +29,12 @@ import pyarrow.compute as pc
 SIDES = ("predictions", "references")
 LISTED = 5  # an error names up to so many ids
 INT32_MAX = 2**31 - 1
+FEW = 4  # records that are read sooner by a walk than by setting up a conversion
 CHUNK = 2048  # records read at a time: they stay in the processor's cache, and an unusual one slows only its own down
 
 # What pyarrow raises on values that do not fit; UnicodeEncodeError (a lone surrogate) is a ValueError, and SystemError
-# comes of numpy arrays without a dimension.
-_ARROW_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, SystemError)
+# comes of numpy arrays without a dimension, LookupError of mappings that pyarrow takes for sequences.
+_ARROW_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError, LookupError, SystemError)
 
 _short = reprlib.Repr()
 _short.maxlevel = 3
@@ -42,7 +43,10 @@ _short.maxstring = _short.maxother = _short.maxlong = 80
 
 def shown(value: object) -> str:
     """`value` as an error message quotes it: one line, never long."""
-    return " ".join(_short.repr(value).split())
+    try:
+        return " ".join(_short.repr(value).split())
+    except ValueError:  # Python writes no integer of over 4,300 digits
+        return f"a {type(value).__name__} too long to write"
 
 
 class Mistake(Exception):
@@ -176,6 +180,8 @@ class Identifier(Text):
 
     def read(self, value: Any) -> str:
         if isinstance(value, Integral) and not isinstance(value, bool):
+            if abs(int(value)) >= 10**100:  # Python writes no integer of over 4,300 digits
+                raise self.refuse(value)
             return str(int(value))
         return super().read(value)
 
@@ -363,7 +369,7 @@ class Items(Node):
         read, items = self.item.read, []
         for item in value:
             try:
-                items.append(read(item))
+                items.append(read(_scalar(item)))
             except Mistake as mistake:
                 raise mistake.within(f"[{len(items)}]") from None
         return items
@@ -560,16 +566,19 @@ class Record(Node):
             if item is None and name not in value and not isinstance(node, Optional):
                 raise Mistake(f"missing, expected {node.what}", f".{name}")
             try:
-                record[name] = node.read(item)
+                record[name] = node.read(_scalar(item))
             except Mistake as mistake:
                 raise mistake.within(f".{name}") from None
         return record
 
     def _values(self, value: Any) -> dict | None:
+        if isinstance(value, np.ndarray) and value.ndim:
+            value = list(value)
         if not isinstance(value, (list, tuple)) or not len(value) <= len(self.fields):
             return self.other(value)
-        if value and isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
-            return dict(value) if all(isinstance(key, str) for key, _ in value) else self.other(value)
+        pairs = isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
+        if value and pairs and all(isinstance(key, str) for key, _ in value):
+            return dict(value)
         return dict(zip(self.fields, value, strict=False))
 
     def renamed(self, value: Mapping) -> dict:
@@ -582,6 +591,11 @@ class Record(Node):
             if item is not None or name not in renamed:
                 renamed[name] = item
         return renamed
+
+
+def _scalar(value: Any) -> Any:
+    """The number within a numpy array without a dimension, which rows of a numpy-formatted dataset hold."""
+    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
 
 
 def _agree(value: Any, other: Any) -> bool:
@@ -752,7 +766,7 @@ class ByKind(Node):
                 except Mistake as mistake:
                     raise mistake.within(f".{kind}" if kind in self.names else f"[{shown(kind)}]") from None
             return found
-        if not isinstance(value, (list, tuple, np.ndarray)):
+        if not isinstance(value, (list, tuple, np.ndarray)) or not has_items(value):
             raise self.refuse(value)
         for item in value:
             try:
@@ -797,6 +811,11 @@ def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:
 # --- reading a batch --------------------------------------------------------------------------------------------------
 
 
+def has_items(value: Any) -> bool:
+    """Whether a value has items, as lists have them."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) > 0
+
+
 def rows(given: Any, side: str, columns: Iterable[str]) -> list:
     """A batch as a list of records, whatever it was given as.
 
@@ -813,12 +832,17 @@ def rows(given: Any, side: str, columns: Iterable[str]) -> list:
     ValueError
         If it is none of these, or columns differ in length.
     """
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if not has_items(given):
         raise ValueError(f"{side}: {shown(given)} is not a list of records")
     if hasattr(given, "with_format") and hasattr(given, "column_names"):
         given = given.with_format(None)  # a datasets.Dataset; its torch or numpy format would change the values
+        known_names = [name for name in given.column_names or () if name in set(columns)]
+        if given.column_names and not known_names:
+            raise ValueError(
+                f"{side}: a dataset of {', '.join(given.column_names)} has none of the columns {', '.join(columns)}"
+            )
         if given.column_names:
-            given = given.select_columns([name for name in given.column_names if name in set(columns)])
+            given = given.select_columns(known_names)
         if hasattr(given, "to_list"):
             return given.to_list()
     if not isinstance(given, Mapping):
@@ -827,7 +851,7 @@ def rows(given: Any, side: str, columns: Iterable[str]) -> list:
     if not known:
         raise ValueError(f"{side}: {shown(given)} is not a list of records, nor columns {', '.join(columns)}")
     for name, column in known.items():
-        if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
+        if not has_items(column):
             raise ValueError(f"{side}.{name}: {shown(column)} is not a column (a list with one value a record)")
     known = {name: list(column) for name, column in known.items()}
     lengths = {name: len(column) for name, column in known.items()}
@@ -866,7 +890,7 @@ def convert(records: list, schema: Node, side: str) -> pa.StructArray:
 
 def _convert_chunk(records: list, schema: Node, side: str, start: int) -> pa.StructArray:
     dressed = schema.dressed(records)
-    for form in range(schema.forms):
+    for form in range(schema.forms if len(records) > FEW else 0):
         try:
             array = pa.array(dressed, schema.wire(form))
             look = partial(schema.plain, array=array) if isinstance(schema, Record) else schema.plain

@@ -52,8 +52,8 @@ def read(source: str | Path | IO[str], format: str = "auto", span_format: str = 
     Returns
     -------
     Corpus
-        ``format_notes`` counts, for ``v1``, ``aspects_without_opinion`` and ``opinions_without_aspect``, which are in
-        no triplet; for ``generated``, ``unparsed``, and the attribute of this name lists them.
+        ``format_notes`` counts, for ``v1`` and ``gts``, ``aspects_without_opinion`` and ``opinions_without_aspect``,
+        which are in no triplet; for ``generated``, ``unparsed``, and the attribute of this name lists them.
 
     Raises
     ------
@@ -84,19 +84,23 @@ def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 def _detect(file: TextFile) -> str:
     first = next((text for _, text in file.lines()), "").lstrip()
-    n_separators = first.count(SEPARATOR)
-    if n_separators and not first.startswith(("{", "[")):
-        return {1: "v2", 2: "v1"}.get(n_separators, "span-aste")
-    if first.startswith("["):
-        # one array over all lines is GTS, or records; an array a line is a record of the metric
-        try:
-            whole = json.loads(file.text)
-        except (ValueError, RecursionError):
-            whole = None
-        if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triples" in whole[0]:
-            return "gts"
+    whole = _json(file.text) if first.startswith("[") else None
+    if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triples" in whole[0]:
+        return "gts"
+    if whole is not None or (first.startswith(("[", "{")) and _json(first) is not None):
         return "jsonl"
-    return "jsonl" if first.startswith("{") else "generated"
+    n_separators = first.count(SEPARATOR)
+    if n_separators:
+        return {1: "v2", 2: "v1"}.get(n_separators, "span-aste")
+    return "jsonl" if first.startswith(("[", "{")) and "|" not in first else "generated"
+
+
+def _json(text: str) -> Any:
+    """A JSON value, or None for what is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 # --- lines with spans -------------------------------------------------------------------------------------------------
@@ -107,7 +111,7 @@ def _line(file: TextFile, number: int, text: str, format: str, ends: bool, gaps:
     expected = 2 if format == "v2" else 4
     if len(parts) != expected:
         raise file.error(number, f"{len(parts) - 1} times {SEPARATOR}, expected {expected - 1} in a line of {format}")
-    tokens = parts[0].split()
+    tokens = _split(parts[0])
     try:
         listed = ast.literal_eval(parts[-1].strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -127,7 +131,7 @@ def _span(file: TextFile, number: int, span: Any, n_tokens: int, ends: bool, gap
     if not isinstance(span, (list, tuple)) or not span or not all(type(index) is int for index in span):
         raise file.error(number, f"{_short(span)} is not a span, a list of token indices")
     if ends:
-        if len(span) > 2 or span[0] > span[-1]:
+        if len(span) > 2 or not 0 <= span[0] <= span[-1]:
             raise file.error(
                 number, f"{_short(span)} is not a first and a last index; span_format='indices' reads lists of indices"
             )
@@ -151,8 +155,16 @@ def _polarity(file: TextFile, number: int, value: Any) -> str:
 
 
 def _short(value: object) -> str:
-    text = value.strip() if isinstance(value, str) else repr(value)
+    try:
+        text = value.strip() if isinstance(value, str) else repr(value)
+    except ValueError:  # Python writes no integer of over 4,300 digits
+        text = "a value too long to write"
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _split(sentence: str) -> list[str]:
+    """Tokens, which blanks separate; a token may hold a no-break space."""
+    return re.findall(r"[^ \t]+", sentence)
 
 
 # --- tags -------------------------------------------------------------------------------------------------------------
@@ -179,7 +191,7 @@ def _read_v1(file: TextFile) -> Corpus:
         parts = text.split(SEPARATOR)
         if len(parts) != 3:
             raise file.error(number, f"{len(parts) - 1} times {SEPARATOR}, expected 2 in a line of v1")
-        tokens = parts[0].split()
+        tokens = _split(parts[0])
         aspects, opinions = [], []
         for tag, span in _runs(_tags(file, number, parts[1], tokens, "=", r"O|T+-(?:POS|NEG|NEU|CON)")):
             letters, polarity = tag.split("-")
@@ -201,7 +213,7 @@ def _read_v1(file: TextFile) -> Corpus:
 
 def _tags(file: TextFile, number: int, text: str, tokens: list[str], sign: str, allowed: str) -> list[str]:
     """The tags of ``token<sign>tag`` pairs, checked against the sentence and against the tags of the format."""
-    pairs = [pair.rpartition(sign) for pair in text.split()]
+    pairs = [pair.rpartition(sign) for pair in _split(text)]
     if [token for token, _, _ in pairs] != tokens:
         at = next((i for i, (pair, token) in enumerate(zip(pairs, tokens, strict=False)) if pair[0] != token), None)
         where = (
@@ -215,7 +227,12 @@ def _tags(file: TextFile, number: int, text: str, tokens: list[str], sign: str, 
 
 
 def _read_gts(file: TextFile) -> Corpus:
-    """Grid tags: each ``B`` starts a span, and an entry stands for every target with every opinion that it marks."""
+    """Grid tags: each ``B`` starts a span, and an entry stands for every target with every opinion that it marks.
+
+    Entries that mark terms of one kind only, such as opinions on an aspect that is implied, are in no triplet; their
+    terms are counted.
+    """
+    notes = {"aspects_without_opinion": 0, "opinions_without_aspect": 0}
     sentences = parse_json(file)
     if not isinstance(sentences, list):
         raise file.error(1, f"{_short(sentences)} is not a list of sentences")
@@ -227,14 +244,16 @@ def _read_gts(file: TextFile) -> Corpus:
         entries = sentence.get("triples")
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise file.error(1, f"{place}: {_short(entries)} is not a list of triples")
-        tokens, triplets = sentence["sentence"].split(), []
+        tokens, triplets = _split(sentence["sentence"]), []
         for entry in entries:
             spans = [_bio(file, place, entry, key, tokens) for key in ("target_tags", "opinion_tags")]
             polarity = _polarity(file, 1, entry.get("sentiment"))
+            notes["aspects_without_opinion"] += 0 if spans[1] else len(spans[0])
+            notes["opinions_without_aspect"] += 0 if spans[0] else len(spans[1])
             triplets += [{"aspect": a, "opinion": o, "polarity": polarity} for a in spans[0] for o in spans[1]]
         record = {"tokens": tokens, "triplets": triplets}
         records.append({"id": sentence["id"], **record} if sentence.get("id") is not None else record)
-    return Corpus(records, "gts", {})
+    return Corpus(records, "gts", notes)
 
 
 def _bio(file: TextFile, place: str, entry: dict[str, Any], key: str, tokens: list[str]) -> list[list[int]]:
@@ -260,10 +279,7 @@ def _read_json(file: TextFile) -> Corpus:
     """One record a line, or one array of records over the whole file."""
     lines = list(file.lines())
     if lines and lines[0][1].lstrip().startswith("["):
-        try:
-            whole = json.loads(file.text)
-        except (ValueError, RecursionError):
-            whole = None
+        whole = _json(file.text)
         if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triplets" in whole[0]:
             return Corpus(whole, "jsonl", {})
     records = []
@@ -317,12 +333,13 @@ def _terms(piece: str) -> Triplet | None:
 
 
 def write(records: list[dict[str, Any]], path: str | Path, format: str = "v2") -> None:
-    """Write records with dict triplets to a file that `read` takes.
+    """Write records to a file that `read` takes.
 
     Parameters
     ----------
-    records : list of dict
-        With ``tokens`` and token indices; ``generated`` writes terms as text, and ``jsonl`` whatever there is.
+    records : list of records
+        As the metric takes them, with ``tokens`` and token indices; ``generated`` writes terms as text, and ``jsonl``
+        whatever there is.
     path : path
     format : {"v2", "span-aste", "gts", "jsonl", "generated"}
         ``v1`` can be read only: its tags cannot hold every set of triplets.
@@ -335,11 +352,32 @@ def write(records: list[dict[str, Any]], path: str | Path, format: str = "v2") -
     _check("format", format, tuple(name for name in FORMATS if name != "v1"))
     if format == "jsonl":
         return write_text(path, json_lines(records))
+    records = [_writable(index, record, format) for index, record in enumerate(records)]
     if format == "gts":
         sentences = [_gts_sentence(index, record) for index, record in enumerate(records)]
         return write_text(path, json.dumps(sentences, ensure_ascii=False, indent=1) + "\n")
     line = _generated_line if format == "generated" else _span_line
     return write_text(path, "".join(line(i, record, format) + "\n" for i, record in enumerate(records)))
+
+
+def _writable(index: int, record: Any, format: str) -> dict[str, Any]:
+    """A record with dict triplets, each with a polarity, and with token indices where the format needs them."""
+    record = record if isinstance(record, dict) else {"triplets": record}
+    triplets = []
+    for number, triplet in enumerate(record["triplets"]):
+        if not isinstance(triplet, dict):
+            triplet = dict(zip(("aspect", "opinion", "polarity"), triplet, strict=False))
+        place = f"records[{index}].triplets[{number}]"
+        if triplet.get("polarity") is None:
+            raise ValueError(f"{place}.polarity: missing, expected one, as {format} has it")
+        for name in ("aspect", "opinion"):
+            if isinstance(triplet[name], str) and format != "generated":
+                raise ValueError(
+                    f"{place}.{name}: {_short(triplet[name])} is text, expected token indices for {format}"
+                )
+        label = _POLARITIES.get(str(triplet["polarity"]).lower(), triplet["polarity"])
+        triplets.append({**triplet, "polarity": label})
+    return {**record, "triplets": triplets}
 
 
 def _tokens(index: int, record: dict[str, Any]) -> list[str]:

@@ -81,6 +81,8 @@ def parse_json(file: TextFile, text: str | None = None, line: int = 1) -> Any:
         return json.loads(file.text if text is None else text)
     except json.JSONDecodeError as error:
         raise file.error(line + error.lineno - 1, f"not JSON: {error.msg} at column {error.colno}") from None
+    except ValueError as error:  # a number of over 4,300 digits
+        raise file.error(line, f"not readable: {error}") from None
     except RecursionError:
         raise file.error(line, "not readable: nested too deeply") from None
 

@@ -323,6 +323,11 @@ def test_without_polarity_pairs_stand_alone(bare):
     assert {error["component"] for error in score(*sides, return_errors=True)["errors"]} == {"pair"}
 
 
+def test_relaxed_is_absent_with_text_and_none_without_polarity():
+    assert "relaxed" not in score([[("a", "b")]], [[("a", "b")]])
+    assert score([[([0], [1])]], [[([0], [1])]])["relaxed"] is None
+
+
 def test_a_hidden_test_set_is_told():
     with pytest.warns(UserWarning, match="the references hold no triplet"):
         result = aste.compute(predictions=PREDICTED, references=[[], []])

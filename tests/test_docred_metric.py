@@ -1052,3 +1052,11 @@ def test_examples(docred):
     assert result["ign_f1"] < result["f1"] < result["best_f1"]
     result = score(docred, names, documents, match="names")
     assert (result["true_positives"], result["predicted"]) == (3, 4)
+
+
+def test_a_fact_beside_relations_or_scores_is_refused():
+    document = {"title": "a", "vertexSet": [[{"name": "x"}], [{"name": "y"}]], "labels": []}
+    fact = {"title": "a", "h_idx": 0, "t_idx": 1, "r": "P"}
+    for more in ({"relations": []}, {"scores": np.zeros((2, 2, 1))}):
+        with pytest.raises(ValueError, match=r"^predictions\[0\]\.h_idx: 0 is of a fact by itself"):
+            load("docred").compute(predictions=[{**fact, **more}], references=[document], relation_names=["P"])

@@ -318,3 +318,41 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, record, format, words):
     with pytest.raises(ValueError) as caught:
         write([record], tmp_path / "file", format)
     assert str(caught.value).startswith(words)
+
+
+def test_first_lines_that_look_like_json_are_told_apart():
+    assert parse("[ a ] b c####[([1], [3], 'POS')]\n").format == "v2"
+    assert parse("{ a } b####[]\n").format == "v2"
+    assert parse("[x | y | positive]\n").format == "generated"
+
+
+def test_a_negative_end_is_refused_before_it_is_filled_up():
+    with pytest.raises(ValueError, match=r"^<file>:1: \[-1000000000, 1\] is not a first and a last index"):
+        parse("a b c d#### #### ####[([-1000000000, 1], [3], 'POS')]\n")
+
+
+def test_numbers_too_long_to_write_are_refused_with_their_line():
+    with pytest.raises(ValueError, match=r"^<file>:2: "):
+        parse("a b####[]\na b####[([0x" + "f" * 6000 + "], [1], 'POS')]\n")
+    with pytest.raises(ValueError, match=r"^<file>:2: "):
+        parse('{"triplets": []}\n{"triplets": [' + "9" * 5000 + "]}\n")
+
+
+def test_tokens_keep_their_no_break_spaces():
+    assert parse("a\u00a0b c####[([1], [0], 'POS')]\n").records[0]["tokens"] == ["a\u00a0b", "c"]
+
+
+def test_grid_entries_with_terms_of_one_kind_are_counted():
+    entry = {"target_tags": r"a\O b\O", "opinion_tags": r"a\B b\O", "sentiment": "neutral"}
+    corpus = parse(json.dumps([{"sentence": "a b", "triples": [entry]}]))
+    assert corpus.records[0]["triplets"] == []
+    assert corpus.format_notes == {"aspects_without_opinion": 0, "opinions_without_aspect": 1}
+
+
+def test_tuples_are_written_and_what_is_missing_is_named(tmp_path):
+    write([{"tokens": ["a", "b"], "triplets": [([0], [1], "positive")]}], tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "a b####[([0], [1], 'POS')]\n"
+    with pytest.raises(ValueError, match=r"^records\[0\]\.triplets\[0\]\.polarity: missing"):
+        write([{"tokens": ["a", "b"], "triplets": [([0], [1])]}], tmp_path / "file")
+    with pytest.raises(ValueError, match=r"^records\[0\]\.triplets\[0\]\.aspect: a is text"):
+        write([{"tokens": ["a", "b"], "triplets": [("a", "b", "POS")]}], tmp_path / "file")

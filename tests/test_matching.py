@@ -9,6 +9,9 @@ import pytest
 from conftest import ROOT  # noqa: F401  puts the project on the path
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
 
 import matching
 
@@ -277,3 +280,37 @@ def test_match_in_order(edges):
         some = pairs[pairs[:, 0] < first]
         most = matching.most_pairs(some[:, 0], some[:, 1], 7, 6)
         assert ((since >= 0) & (since < first)).sum() == (most >= 0).sum()
+
+
+@given(st.sets(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=100))
+def test_hopcroft_karp_against_scipy(edges):
+    left, right = (array([edge[side] for edge in sorted(edges)]) for side in (0, 1))
+    partner = matching._hopcroft_karp(left.tolist(), right.tolist())
+    assert set(partner.items()) <= edges
+    assert len(set(partner.values())) == len(partner)
+    graph = csr_array((np.ones(len(left), bool), (left.astype(np.int32), right.astype(np.int32))), shape=(13, 13))
+    assert len(partner) == (maximum_bipartite_matching(graph) >= 0).sum()
+
+
+def test_most_pairs_of_many_spans_that_overlap_at_random():
+    # scipy's search alone takes minutes for such graphs
+    rng = np.random.default_rng(1)
+    starts, ends = (rng.integers(0, 1000, (2, 500)) for _ in range(2))
+    sides = [(start, start + rng.integers(5, 60, 500)) for start in (starts[0], ends[0])]
+    overlap = (sides[0][0][:, None] < sides[1][1]) & (sides[1][0] < sides[0][1][:, None])
+    left, right = np.nonzero(overlap)
+    partner = matching.most_pairs(left, right, 500, 500)
+    paired = np.flatnonzero(partner >= 0)
+    assert overlap[paired, partner[paired]].all()
+    assert len(set(partner[paired].tolist())) == len(paired)
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    assert len(paired) == overlap[rows, columns].sum()
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.data())
+def test_assignment_in_integers_against_scipy(n_rows, n_columns, data):
+    row = st.lists(st.integers(0, 20), min_size=n_columns, max_size=n_columns)
+    weights = array(data.draw(st.lists(row, min_size=n_rows, max_size=n_rows)))
+    rows, columns = matching._assign_integers(weights.astype(object))
+    assert len(set(rows.tolist())) == len(set(columns.tolist())) == min(n_rows, n_columns)
+    assert weights[rows, columns].sum() == weights[linear_sum_assignment(weights, maximize=True)].sum()

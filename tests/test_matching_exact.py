@@ -93,3 +93,17 @@ def test_common_pairs(first, second):
     in_first, in_second = common(edges(first), edges(second), 4)
     both = sorted(set(first) & set(second))
     assert [sorted(first)[at] for at in in_first] == [sorted(second)[at] for at in in_second] == both
+
+
+def test_ties_stay_ties_where_denominators_multiply():
+    # 4/11 + 8/11 = 6/11 + 6/11, beside fractions whose common denominator no machine integer holds
+    primes = [13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59]
+    left, right, over, under, label = [0, 0, 1, 1], [0, 1, 0, 1], [4, 6, 6, 8], [11] * 4, [0, 1, 1, 0]
+    for at, prime in enumerate(primes, start=2):  # a chain that makes one component of all
+        left, right = [*left, at, at], [*right, at, at - 1]
+        over, under, label = [*over, prime - 1, 1], [*under, prime, prime], [*label, 0, 0]
+    columns = [np.array(values, np.int64) for values in (left, right, over, under, label)]
+    n = len(primes) + 2
+    chosen = align_by(columns[0], columns[1], [Ratio(columns[2], columns[3]), columns[4]], n, n)
+    assert {1, 2} <= set(chosen.tolist())
+    assert len(chosen) == n

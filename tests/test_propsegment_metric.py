@@ -1212,3 +1212,24 @@ def test_docstring_examples():
         runner = doctest.DocTestRunner()
         assert runner.run(lines).failed == 0
         assert runner.tries > 3
+
+
+def test_entries_pair_by_ids_of_their_own():
+    def entry(name, tokens):
+        response = {"is_reference_response": True, "propositions": [{"token_indices": tokens}]}
+        return {"id": name, "segmentation_responses": [response]}
+
+    metric = load("propsegment")
+    predictions = [{"id": "b", "propositions": [[1]]}, {"id": "a", "propositions": [[0]]}]
+    result = metric.compute(predictions=predictions, references=[entry("a", [0]), entry("b", [1])])
+    assert result["f1"] == 1
+    assert "pairing:id" in result["signature"]
+    ratings = [{"id": name, "relationship_responses": [{"relationship": label}] * 2} for name, label in ("ae", "bn")]
+    labels = [{"id": "b", "label": "n"}, {"id": "a", "label": "e"}]
+    assert load("propsegment", "entailment").compute(predictions=labels, references=ratings)["accuracy"] == 1
+
+
+def test_raters_have_three_labels():
+    entry = {"relationship_responses": [{"relationship": "not-entail"}] * 3}
+    with pytest.raises(ValueError, match=r"relationship: 'not-entail' is not one of entail, neutral, contradict"):
+        load("propsegment", "entailment").compute(predictions=["e"], references=[entry])

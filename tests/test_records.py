@@ -1,7 +1,7 @@
 """`records`: the fast and the careful way agree, and what is refused is named with its place."""
 
 from array import array
-from collections import deque
+from collections import ChainMap, UserDict, deque
 from fractions import Fraction
 
 import datasets
@@ -364,3 +364,72 @@ def test_options_are_checked():
         with pytest.raises(ValueError) as caught:
             records.checked_options(options, checks, "the metric")
         assert str(caught.value) == message
+
+
+class Hostile:
+    def __len__(self):
+        return 1
+
+    def __getitem__(self, key):
+        raise IndexError
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        UserDict(items=[]),
+        ChainMap({"items": []}),
+        {"items": [], "id": np.array(7)},
+        {"items": [], "on": np.array(True)},
+    ],
+)
+def test_odd_records_are_read(record):
+    assert convert([record, {"items": []}], OUTER, "records").field("items").to_pylist() == [[], []]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Hostile(),
+        np.array(5),
+        {"items": np.array(5)},
+        {"items": [np.array(5), ([0], "A")]},
+        {"items": [], "id": 10**5000},
+    ]
+    + [{"items": [([10**5000], "A")]}, {"items": Hostile()}],
+    ids=range(7),
+)
+def test_odd_values_are_refused_in_one_line(record):
+    with pytest.raises(ValueError, match=r"^records\[0\]") as caught:
+        convert([record, {"items": []}], OUTER, "records")
+    assert "\n" not in str(caught.value)
+
+
+def test_values_alone_are_a_record_whatever_they_look_like():
+    schema = Record({"a": Items(Integer("an index"), "a"), "b": Items(Integer("an index"), "b")}, "x", as_tuple=True)
+    assert convert([[(0, 1), (2, 3)]], schema, "x").to_pylist() == [{"a": [0, 1], "b": [2, 3]}]
+    assert convert([np.array([[0], [1]])], schema, "x").to_pylist() == [{"a": [0], "b": [1]}]
+    assert convert([[("a", [0]), ("b", [1])]], schema, "x").to_pylist() == [{"a": [0], "b": [1]}]
+
+
+def test_a_dataset_without_a_known_column_is_refused():
+    data = datasets.Dataset.from_dict({"other": [1, 2]})
+    with pytest.raises(ValueError, match=r"^references: a dataset of other has none of the columns id, words$"):
+        records.rows(data, "references", ("id", "words"))
+    with pytest.raises(ValueError, match=r"^references: array\(5\) is not a list of records$"):
+        records.rows(np.array(5), "references", ("id", "words"))
+
+
+@given(nearly_good_records())
+def test_few_records_are_read_as_many_are(values):
+    before = records.FEW
+    outcomes = []
+    for few in (0, 1000):
+        records.FEW = few
+        try:
+            outcomes.append(convert(values, OUTER, "records"))
+        except ValueError as error:
+            outcomes.append(str(error))
+        finally:
+            records.FEW = before
+    assert outcomes[0] == outcomes[1]
