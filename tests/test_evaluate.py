@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from itertools import zip_longest
 from pathlib import Path
 
 import datasets
@@ -66,12 +67,10 @@ def test_sides_apart_and_the_rest_at_compute(example):
 @every_example
 def test_one_by_one(example):
     predictions, references = sides(example)
-    if len(predictions) != len(references):
-        pytest.skip("predictions are not one a reference")
     metric = load(example.metric, example.config)
-    for prediction, reference in zip(predictions, references, strict=True):
+    for prediction, reference in zip_longest(predictions, references):  # None is not given
         metric.add(prediction=prediction, reference=reference)
-    assert len(metric) == len(references)
+    assert len(metric) == max(len(predictions), len(references))
     assert metric.compute(**example.options) == at_once(example)
 
 
@@ -100,8 +99,6 @@ def test_combined(example):
 @every_example
 def test_a_dataset_as_references(example):
     predictions, references = sides(example)
-    if not all(isinstance(record, dict) for record in references):
-        pytest.skip("references are not dicts")
     rows = datasets.Dataset.from_list(json.loads(json.dumps(references)))
     result = load(example.metric, example.config).compute(predictions=predictions, references=rows, **example.options)
     assert result == at_once(example)

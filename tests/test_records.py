@@ -395,8 +395,9 @@ def test_odd_records_are_read(record):
         {"items": np.array(5)},
         {"items": [np.array(5), ([0], "A")]},
         {"items": [], "id": 10**5000},
-    ]
-    + [{"items": [([10**5000], "A")]}, {"items": Hostile()}],
+        {"items": [([10**5000], "A")]},
+        {"items": Hostile()},
+    ],
     ids=range(7),
 )
 def test_odd_values_are_refused_in_one_line(record):
