@@ -77,7 +77,7 @@ def number_groups(keys: Sequence[Any] | None, n_records: int) -> np.ndarray | No
 
 
 def _blocks(n_rows: int, *widths: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(widths, default=1))
+    step = max(1, _BLOCK // max(1, *widths))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 

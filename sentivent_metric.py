@@ -1286,10 +1286,12 @@ class SentiventMetric(Staging, evaluate.Metric):
         tables = [system.counts.aligned(rows) for system in counted]
         shares = score_shares(dict(zip(rows, sum(table.sum(axis=0) for table in tables), strict=True)))
         used = [at for at, name in enumerate(rows) if any(name in share for share in shares.values())]
-        weights = np.array([[share.get(rows[at], 0.0) for share in shares.values()] for at in used])
+        weights = np.zeros((len(used), len(shares)))
+        for column, share in enumerate(shares.values()):
+            weights[:, column] = [share.get(rows[at], 0.0) for at in used]
 
         def scores(sums: np.ndarray, whole: np.ndarray) -> np.ndarray:
-            return rates_or(whole.reshape(-1, 3), sums.reshape(-1, len(used), 3))[..., 2] @ weights
+            return rates_or(whole.reshape(-1, 3), sums.reshape(len(sums), len(used), 3))[..., 2] @ weights
 
         tables = [table[:, used].reshape(len(table), -1) for table in tables]
         return Statistics(list(shares), tables, scores, counted[0].ids, counted[0].groups)
