@@ -94,7 +94,7 @@ def _pair(
 
 def runs(
     metric: Any, predictions: Sequence[Any], references: Any, options: Mapping[str, Any] | None = None
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Any]:
     """The spread of several runs of one system, such as those of different seeds.
 
     Parameters
@@ -120,7 +120,7 @@ def runs(
         except ValueError as error:
             raise ValueError(str(error).replace("system 1: ", f"run {number}: ", 1)) from None
         scores.append(dict(zip(statistics.names, statistics.observed(0).tolist(), strict=True)))
-    result: dict[str, dict[str, Any]] = {}
+    result: dict[str, Any] = {}
     for name in scores[0]:
         if all(name in run for run in scores):
             values = [run[name] for run in scores]
@@ -132,7 +132,7 @@ def runs(
         precision, recall = result["precision"]["mean"], result["recall"]["mean"]
         beta = (options or {}).get("beta", 1.0)
         below = beta**2 * precision + recall
-        result["f1_of_means"] = {"mean": (1 + beta**2) * precision * recall / below if below else 0.0}
+        result["f1_of_means"] = (1 + beta**2) * precision * recall / below if below else 0.0
     return result
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import resampling  # noqa: E402
-
 from timing import in_new_process, load, peak_growth, seconds
+
+import resampling
 
 N_RESAMPLES = 1000
 

@@ -1,8 +1,8 @@
 """How often 95 % intervals cover the truth: documents from a stated generator, the truth the F1 of a million of them.
 
-A document has a difficulty, drawn from Beta(4, 2), and a length: 1 + Poisson(6) gold items. Each gold item is found with
-the probability of the difficulty; Poisson(1 + 2 (1 - difficulty)) predicted items are wrong. So errors cluster in
-documents, as those of real systems do, and harder documents have both more misses and more spurious items.
+A document has an ease, drawn from Beta(4, 2), and 1 + Poisson(6) gold items. Each gold item is found with a probability
+that is the ease; Poisson(1 + 2 (1 - ease)) predicted items are wrong. So errors cluster in documents, as those of real
+systems do, and harder documents have both more misses and more spurious items.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import resampling  # noqa: E402
-from matching import rates_or  # noqa: E402
+import resampling
+from matching import rates_or
 
 SIZES = (25, 50, 300, 1000)
 LEVEL = 0.95
@@ -25,10 +25,10 @@ N_CORPORA, N_RESAMPLES = 2000, 1000
 
 def documents(rng: np.random.Generator, n: int) -> np.ndarray:
     """True positives, predicted and gold of n documents."""
-    found = rng.beta(4, 2, n)
+    ease = rng.beta(4, 2, n)
     gold = 1 + rng.poisson(6, n)
-    right = rng.binomial(gold, found)
-    return np.stack([right, right + rng.poisson(1 + 2 * (1 - found)), gold], axis=-1)
+    right = rng.binomial(gold, ease)
+    return np.stack([right, right + rng.poisson(1 + 2 * (1 - ease)), gold], axis=-1)
 
 
 def f1(sums: np.ndarray, whole: np.ndarray) -> np.ndarray:
