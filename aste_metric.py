@@ -31,10 +31,12 @@ from .matching import (
     number,
     number_spans,
     overlaps,
+    rates_or,
     row,
     spans,
 )
 from .records import (
+    CONFIDENCE,
     Choice,
     Either,
     Identifier,
@@ -54,6 +56,7 @@ from .records import (
     owners,
     pair,
 )
+from .resampling import Statistics, add_intervals, number_groups
 
 VERSION = "1.0.0"
 
@@ -92,6 +95,12 @@ per_document : bool, default False
     Adds the counts of each record.
 return_errors : bool, default False
     Adds what was missed, spurious, or wrong in one respect.
+confidence_level : float in (0, 1), optional
+    Adds ``confidence_intervals``, ``[low, high]`` of each headline score, by resampling records with replacement.
+n_resamples, random_state : int, default 1000 and 0
+interval_method : {"percentile", "bca"}, default "percentile"
+groups : list of keys, one a reference, optional
+    Records of one key, such as the document that sentences come from, are resampled together.
 
 Returns
 -------
@@ -117,6 +126,7 @@ _WORDS = {"positive": "POS", "negative": "NEG", "neutral": "NEU", "conflict": "C
 # The components every record has; those with polarity are None where a side has none.
 _TERM_COMPONENTS = ("pair", "aspect", "opinion")
 
+_HEADLINE = ("precision", "recall", "f1")
 _KINDS = ("wrong_polarity", "wrong_aspect_boundary", "wrong_opinion_boundary", "wrong_pairing")
 
 
@@ -477,6 +487,18 @@ def _shown(triplet: dict) -> dict[str, Any]:
 # --- the metric -------------------------------------------------------------------------------------------------------
 
 
+class _Counted(NamedTuple):
+    """What was read and counted; `given` are the triplets of each side."""
+
+    pairing: str
+    ids: list
+    groups: np.ndarray | None
+    given: list[pa.StructArray]
+    triplets: Triplets
+    with_polarity: bool
+    counts: Counts
+
+
 class AsteMetric(Staging, evaluate.Metric):
     """Aspect sentiment triplet extraction; see the module's description."""
 
@@ -486,6 +508,7 @@ class AsteMetric(Staging, evaluate.Metric):
         "ignore_case": flag,
         "per_document": flag,
         "return_errors": flag,
+        **CONFIDENCE,
     }
 
     def _info(self) -> evaluate.MetricInfo:
@@ -504,21 +527,15 @@ class AsteMetric(Staging, evaluate.Metric):
         _check_inside(side, column, column.field("tokens"), np.arange(len(column)))
         return column
 
-    def _compute(
+    def _count(
         self,
         predictions: pa.StructArray,
         references: pa.StructArray,
         duplicates: str = "set",
         ignore_case: bool = False,
-        per_document: bool = False,
-        return_errors: bool = False,
-    ) -> dict[str, Any]:
-        """Count, then score; the options are described with the metric.
-
-        If either side has no polarity, pairs alone are scored, also against a side that has them. The triplets (pairs)
-        equal to an earlier one of their sentence are ``duplicate_predictions`` and ``duplicate_references`` in every
-        mode.
-        """
+        groups: list[str] | None = None,
+        **_: Any,
+    ) -> _Counted:
         order, pairing = pair(predictions.field("id"), references.field("id"))
         sides = {"predictions": predictions, "references": references}
         triplets_of = {side: lists(column.field("triplets"))[1] for side, column in sides.items()}
@@ -531,36 +548,70 @@ class AsteMetric(Staging, evaluate.Metric):
         with_polarity = not any(
             len(triplets) and triplets.field("polarity").null_count for triplets in triplets_of.values()
         )
-
         triplets = _triplets(predictions, references, order, as_text, ignore_case)
         n_documents = len(references)
         counts = count(triplets, n_documents, duplicates, with_polarity)
+        ids = references.field("id").to_pylist() if pairing == "id" else list(range(n_documents))
+        given = list(triplets_of.values())
+        return _Counted(pairing, ids, number_groups(groups, n_documents), given, triplets, with_polarity, counts)
+
+    def _statistics(self, counted: list[_Counted]) -> Statistics:
+        names = _HEADLINE if all(system.with_polarity for system in counted) else ()
+        tables = [system.counts.table[:, 0] for system in counted]
+        return Statistics(
+            list(names),
+            tables,
+            lambda sums, whole: rates_or(whole, sums)[:, : len(names)],
+            counted[0].ids,
+            counted[0].groups,
+        )
+
+    def _compute(
+        self,
+        predictions: pa.StructArray,
+        references: pa.StructArray,
+        duplicates: str = "set",
+        ignore_case: bool = False,
+        per_document: bool = False,
+        return_errors: bool = False,
+        groups: list[str] | None = None,
+        **confidence: Any,
+    ) -> dict[str, Any]:
+        """Count, then score; the options are described with the metric.
+
+        If either side has no polarity, pairs alone are scored, also against a side that has them. The triplets (pairs)
+        equal to an earlier one of their sentence are ``duplicate_predictions`` and ``duplicate_references`` in every
+        mode.
+        """
+        counted = self._count(predictions, references, duplicates, ignore_case, groups)
+        counts, with_polarity = counted.counts, counted.with_polarity
         result = score(counts.names, counts.table.sum(axis=0))
         if not as_text and not with_polarity:
             result["relaxed"] = None
 
-        n_predicted, n_gold = (len(column) for column in triplets_of.values())
+        n_predicted, n_gold = map(len, counted.given)
         n_different = counts.different.counts.astype(bool).sum(axis=0)
         result["duplicate_predictions"] = n_predicted - int(n_different[PREDICTED])
         result["duplicate_references"] = n_gold - int(n_different[GOLD])
         if n_predicted and not n_gold:
             warnings.warn("the references hold no triplet: is this a test set without labels?", stacklevel=2)
             result["no_gold"] = True
-        ids = references.field("id").to_pylist() if pairing == "id" else list(range(n_documents))
         if per_document:
             rows = counts.table[:, 0].tolist()
             result["per_document"] = [
                 {"id": name, **dict(zip(COUNT_NAMES, values, strict=True))}
-                for name, values in zip(ids, rows, strict=True)
+                for name, values in zip(counted.ids, rows, strict=True)
             ]
         if return_errors:
-            result["errors"] = _errors(triplets, list(triplets_of.values()), counts, ids, duplicates, with_polarity)
+            result["errors"] = _errors(counted.triplets, counted.given, counts, counted.ids, duplicates, with_polarity)
+        as_text = counted.triplets.aspect_spans is None
         result["signature"] = "|".join(
-            ["aste", f"v:{VERSION}", f"pairing:{pairing}", f"match:{'text' if as_text else 'tokens'}"]
+            ["aste", f"v:{VERSION}", f"pairing:{counted.pairing}", f"match:{'text' if as_text else 'tokens'}"]
             + [f"duplicates:{duplicates}"]
             + [f"ignore_case:{'yes' if ignore_case else 'no'}"] * as_text
             + ["polarity:none"] * (not with_polarity)
         )
+        add_intervals(result, lambda: self._statistics([counted]), groups, **confidence)
         return result
 
 

@@ -19,6 +19,7 @@ import evaluate
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.sparse import csr_array, hstack
 
 from .matching import (
     COUNT_NAMES,
@@ -32,11 +33,13 @@ from .matching import (
     number_spans,
     precision_recall_f,
     product,
+    rates_or,
     row,
     spans,
 )
 from .ranking import Ranking, between, curve, precision_recall_area, roc_area
 from .records import (
+    CONFIDENCE,
     Check,
     Identifier,
     Integer,
@@ -61,6 +64,7 @@ from .records import (
     rows,
     shown,
 )
+from .resampling import Statistics, add_intervals, number_groups
 
 VERSION = "1.0.0"
 
@@ -116,6 +120,13 @@ per_document : bool, default False
     Adds the counts of each document, those of unknown titles last.
 return_errors : bool, default False
     Adds what was missed, spurious, or wrong in one respect.
+confidence_level : float in (0, 1), optional
+    Adds ``confidence_intervals``, ``[low, high]`` of each headline score, areas and best F1 included, by resampling
+    documents with replacement. The best threshold is that of the whole data.
+n_resamples, random_state : int, default 1000 and 0
+interval_method : {"percentile", "bca"}, default "percentile"
+groups : list of keys, one a reference, optional
+    Documents of one key are resampled together.
 
 Returns
 -------
@@ -150,6 +161,10 @@ Examples
 FREQUENT = ("P17", "P131", "P27", "P150", "P175", "P577", "P463", "P527", "P495", "P361")
 
 _NO_RELATION = (None, "Na")
+_HEADLINE = (
+    *("precision", "recall", "f1", "ign_f1", "ign_precision", "ign_distant_f1", "ign_distant_precision", "macro_f1"),
+    *("auc", "ign_auc", "pr_auc", "ign_pr_auc", "best_f1", "ign_best_f1"),
+)
 _DISTANCES = ("intra", "inter", "inter_long")
 _LONG_DISTANCE = 5  # sentences; inter_long is above
 _EVIDENCE_TYPES = ("none", "single", "mix", "multiple")
@@ -1331,6 +1346,55 @@ def rank(problem: Problem, counts: Counts) -> tuple[Ranking, dict[str, np.ndarra
     return ranking, {kind: at_steps(seen) for kind, seen in problem.gold.seen.items()}
 
 
+def areas(ranking: Ranking, seen: np.ndarray | None) -> dict[str, np.ndarray]:
+    """Areas under the curves of a ranking, or of many with a leading axis.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    seen : ndarray, shape (..., m + 1), optional
+        How many of the gold facts of each step training has shown.
+    """
+    points = curve(ranking)
+    right = ranking.right[..., :-1][..., ::-1]
+    recall = divide(points.correct, ranking.right.sum(axis=-1)[..., None])
+    before = points.correct - right
+    precision, precision_before = divide(points.correct, points.listed), divide(before, points.listed_before)
+    found = {
+        "auc": roc_area(ranking),
+        "pr_auc": precision_recall_area(points, recall, precision, precision_before),
+    }
+    if seen is not None:
+        seen_here = seen[..., :-1][..., ::-1]
+        so_far = np.cumsum(seen_here, axis=-1)
+        shown_before = so_far - seen_here
+        precision = divide(points.correct - so_far, points.listed - so_far)
+        precision_before = divide(before - shown_before, points.listed_before - shown_before)
+        found["ign_auc"] = roc_area(ranking.without(seen))
+        found["ign_pr_auc"] = precision_recall_area(points, recall, precision, precision_before)
+    return found
+
+
+def best_step(ranking: Ranking, seen: np.ndarray | None = None) -> tuple[int | None, float]:
+    """The step down to which facts are taken for the highest F1, or Ign F1 if `seen` is given, and that F1.
+
+    A fact that scores -inf is never above a threshold, so no best threshold takes it.
+    """
+    points, n_gold = curve(ranking), ranking.right.sum()
+    if seen is None:
+        stacked = np.stack([points.correct, points.listed, np.broadcast_to(n_gold, points.correct.shape)], axis=-1)
+        f1 = precision_recall_f(stacked)[:, 2]
+    else:
+        so_far = np.cumsum(seen[:-1][::-1])
+        precision = divide(points.correct - so_far, points.listed - so_far)
+        f1 = 100 * f_score(precision, divide(points.correct, n_gold))
+    takable = ranking.steps[::-1] > _LOWEST
+    if not takable.any():
+        return None, 0.0
+    at = int(np.argmax(np.where(takable, f1, 0.0)))
+    return len(f1) - 1 - at, float(f1[at])
+
+
 def score_ranking(ranking: Ranking, seen: np.ndarray | None) -> dict[str, Any]:
     """Areas and the best threshold (the benchmark's ``Config.test``).
 
@@ -1344,34 +1408,16 @@ def score_ranking(ranking: Ranking, seen: np.ndarray | None) -> dict[str, Any]:
     -------
     dict
         ``best_threshold`` is finite: where no threshold can be too low, the lowest float stands for -inf, which JSON
-        does not have. A fact that scores -inf is never above a threshold, so no best threshold takes it.
+        does not have.
     """
-    points = curve(ranking)
-    n_gold = ranking.right.sum()
-    recall = divide(points.correct, n_gold)
-    result: dict[str, Any] = {"auc": roc_area(ranking)}
-    before = points.correct - ranking.right[:-1][::-1]
-    precision = divide(points.correct, points.listed)
-    result["pr_auc"] = precision_recall_area(points, recall, precision, divide(before, points.listed_before))
-    stacked = np.stack([points.correct, points.listed, np.broadcast_to(n_gold, points.correct.shape)], axis=-1)
-    takable = ranking.steps[::-1] > _LOWEST
-    best = np.where(takable, precision_recall_f(stacked)[:, 2], 0.0)
-    at = int(np.argmax(best)) if len(best) else 0
-    result["best_f1"] = float(best.max(initial=0.0))
+    result: dict[str, Any] = {name: float(area) for name, area in areas(ranking, seen).items()}
+    step, result["best_f1"] = best_step(ranking)
     result["best_threshold"] = _LOWEST
-    if takable.any():
-        result["best_threshold"] = _halfway(ranking.steps[::-1][at].item(), ranking.below[::-1][at].item())
+    if step is not None:
+        result["best_threshold"] = _halfway(ranking.steps[step].item(), ranking.below[step].item())
     if seen is None:
         return result | {"ign_auc": None, "ign_pr_auc": None, "ign_best_f1": None}
-    result["ign_auc"] = roc_area(ranking.without(seen))
-    seen_here = seen[:-1][::-1]
-    shown_so_far = np.cumsum(seen_here)
-    shown_before = shown_so_far - seen_here
-    ign_precision = divide(points.correct - shown_so_far, points.listed - shown_so_far)
-    ign_before = divide(before - shown_before, points.listed_before - shown_before)
-    result["ign_pr_auc"] = precision_recall_area(points, recall, ign_precision, ign_before)
-    ign_best = np.where(takable, 100 * f_score(ign_precision, recall), 0.0)
-    result["ign_best_f1"] = float(ign_best.max(initial=0.0))
+    result["ign_best_f1"] = best_step(ranking, seen)[1]
     return result
 
 
@@ -1431,6 +1477,154 @@ def score(names: list[str], counts: np.ndarray) -> dict[str, Any]:
 def _recall(counts: np.ndarray) -> dict[str, Any]:
     whole = row(counts)
     return {name: whole[name] for name in ("recall", "true_positives", "gold")}
+
+
+# --- resample ---------------------------------------------------------------------------------------------------------
+
+
+class Ranks(NamedTuple):
+    """Rankings by document, on steps that may be those of several systems; see `Ranking`.
+
+    Attributes
+    ----------
+    right, wrong : csr_array, shapes (n_documents, m + 1) and (n_documents, 2 m + 2)
+    seen : csr_array or None, shape (n_documents, m + 1)
+    """
+
+    right: csr_array
+    wrong: csr_array
+    seen: csr_array | None
+
+
+def rank_documents(problem: Problem, counts: Counts, steps: np.ndarray) -> Ranks:
+    """Where the scores of each document lie among the steps."""
+    gold, predicted, n_documents, m = problem.gold, problem.predicted, len(counts.table), len(steps)
+
+    def tally(document: np.ndarray, column: np.ndarray, number: np.ndarray, width: int) -> csr_array:
+        return csr_array((number.astype(np.float64), (document, column)), shape=(n_documents, width))
+
+    def place(scores: np.ndarray) -> np.ndarray:
+        return np.searchsorted(steps, scores) + np.searchsorted(steps, scores, side="right")
+
+    listed = ~np.isnan(counts.gold_score)
+    step = np.where(listed, np.searchsorted(steps, counts.gold_score), m)
+    right = tally(gold.document, step, np.ones(len(step)), m + 1)
+    seen = tally(gold.document, step, gold.seen["ign"], m + 1) if "ign" in gold.seen else None
+
+    document, at = [predicted.document[counts.wrong]], [place(predicted.score[counts.wrong])]
+    number = [np.ones(len(at[0]))]
+    for dense in problem.dense.records:
+        between_steps, _ = between(steps, problem.dense.scores(dense).flatten())
+        at.append(np.flatnonzero(between_steps))
+        number.append(between_steps[at[-1]])
+        document.append(np.full(len(at[-1]), dense))
+    # The dense scores of a document are those of its gold facts too.
+    in_dense = np.isin(gold.document, np.fromiter(problem.dense.records, np.int64)) & listed
+    document.append(gold.document[in_dense])
+    at.append(2 * step[in_dense] + 1)
+    number.append(np.full(in_dense.sum(), -1))
+    documents, columns, numbers = map(np.concatenate, (document, at, number))
+    n_wrong = np.bincount(documents, weights=numbers, minlength=n_documents)
+    unlisted = counts.candidates - np.bincount(gold.document, minlength=n_documents) - n_wrong
+    documents = np.append(documents, np.arange(n_documents))
+    columns = np.append(columns, np.full(n_documents, 2 * m + 1))
+    return Ranks(right, tally(documents, columns, np.append(numbers, unlisted), 2 * m + 2), seen)
+
+
+def _best_rows(ranks: Ranks, steps: np.ndarray) -> dict[str, np.ndarray]:
+    """Counts at the best thresholds of the whole data, by document."""
+    right, wrong = (table.sum(axis=0) for table in (ranks.right, ranks.wrong))
+    ranking = Ranking(steps, right, wrong, np.full(len(steps), -np.inf))
+    gold = ranks.right.sum(axis=1)
+
+    def taken(table: csr_array, first: int | None, last: int) -> np.ndarray:
+        return np.zeros(len(gold)) if first is None else table[:, first:last].sum(axis=1)
+
+    def counts(step: int | None) -> np.ndarray:
+        correct = taken(ranks.right, step, len(steps))
+        others = taken(ranks.wrong, None if step is None else 2 * step + 1, 2 * len(steps) + 1)
+        return np.stack([correct, correct + others, gold], axis=-1)
+
+    found = {"best": counts(best_step(ranking)[0])}
+    if ranks.seen is not None:
+        step = best_step(ranking, ranks.seen.sum(axis=0))[0]
+        found["ign_best_recall"] = counts(step)
+        shown_facts = taken(ranks.seen, step, len(steps))
+        found["ign_best"] = found["ign_best_recall"] - shown_facts[:, None] * np.array([1, 1, 0])
+    return found
+
+
+def _statistics_of(counted: "list[_Counted]") -> Statistics:
+    """Counts, and where scores lie among the scores that any system gives to gold facts."""
+    titles = pa.concat_arrays([system.problem.titles for system in counted]).unique()
+    n_known = counted[0].problem.documents.n_known
+    scores = np.concatenate([system.counts.gold_score for system in counted])
+    steps = np.unique(scores[~np.isnan(scores)])
+    relations = {n: None for system in counted for n in system.counts.names if n.startswith("relation.")}
+    rows_of, ranks_of = [], []
+    for system in counted:
+        problem, counts = system.problem, system.counts
+        of = _indices(pc.index_in(problem.titles, titles))
+        move = csr_array((np.ones(len(of)), (of, np.arange(len(of)))), shape=(len(titles), len(of)))
+        ranks = rank_documents(problem, counts, steps)
+        table = {name: counts.table[:, at] for at, name in enumerate(counts.names)}
+        nothing = np.zeros((len(of), 3))
+        by_name = {name: table[name] for name in ("fact", *problem.gold.seen)} | _best_rows(ranks, steps)
+        by_name |= {name: table.get(name, nothing) for name in relations}
+        rows_of.append({name: move @ counted_here for name, counted_here in by_name.items()})
+        ranks_of.append(hstack([move @ part for part in ranks if part is not None], format="csr"))
+    names = list(rows_of[0])
+    active = [at for at, name in enumerate(names) if name in relations and any(rows[name].any() for rows in rows_of)]
+    tables = [
+        hstack([csr_array(np.concatenate(list(rows.values()), axis=1)), ranks], format="csr")
+        for rows, ranks in zip(rows_of, ranks_of, strict=True)
+    ]
+    groups = counted[0].groups
+    if groups is not None:  # a document of an unknown title is a group of its own
+        groups = np.append(groups, groups.max() + 1 + np.arange(len(titles) - n_known))
+    return Statistics(
+        _headlines(names),
+        tables,
+        lambda sums, whole: _headline_scores(names, active, steps, sums, whole),
+        titles.to_pylist(),
+        groups,
+    )
+
+
+def _headlines(names: list[str]) -> list[str]:
+    """The headline scores that there are, by the counted rows."""
+    kinds = [kind for kind in ("ign", "ign_distant") if kind in names]
+    missing = {name for name in _HEADLINE if name.startswith("ign")}
+    missing -= {f"{kind}_{score}" for kind in kinds for score in ("f1", "precision")}
+    if "ign" in kinds:
+        missing -= {"ign_auc", "ign_pr_auc", "ign_best_f1"}
+    return [name for name in _HEADLINE if name not in missing]
+
+
+def _headline_scores(
+    names: list[str], active: list[int], steps: np.ndarray, sums: np.ndarray, whole: np.ndarray
+) -> np.ndarray:
+    """The headline scores of many sums of documents, shape (n, scores); what is empty in one is as in the whole."""
+    split = np.cumsum([3 * len(names), len(steps) + 1, 2 * len(steps) + 2])
+
+    def parts(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        counts, right, wrong, seen = np.split(table, split, axis=-1)
+        ranking = Ranking(steps, right, wrong, steps)
+        return counts.reshape(-1, len(names), 3), right.sum(axis=-1), areas(ranking, seen if seen.shape[-1] else None)
+
+    (counts, n_gold, area), (whole_counts, _, whole_area) = parts(sums), parts(whole)
+    rates = rates_or(whole_counts[0], counts)
+    precision, recall, f1 = (dict(zip(names, rate.T, strict=True)) for rate in np.moveaxis(rates, -1, 0))
+    found = {"precision": precision["fact"], "recall": recall["fact"], "f1": f1["fact"], "best_f1": f1["best"]}
+    for kind in ("ign", "ign_distant"):
+        if kind in names:
+            found[f"{kind}_f1"] = f_score(precision[kind], recall["fact"])
+            found[f"{kind}_precision"] = precision[kind]
+    if "ign" in names:
+        found["ign_best_f1"] = f_score(precision["ign_best"], recall["ign_best_recall"])
+    found["macro_f1"] = rates[:, active, 2].mean(axis=-1) if active else np.zeros(len(rates))
+    found |= {name: np.where(n_gold > 0, values, whole_area[name]) for name, values in area.items()}
+    return np.stack([found[name] for name in _headlines(names)], axis=-1)
 
 
 # --- facts in error ---------------------------------------------------------------------------------------------------
@@ -1525,6 +1719,16 @@ def _missed_items(problem: Problem, counts: Counts, threshold: float) -> dict[in
 # --- the metric -------------------------------------------------------------------------------------------------------
 
 
+class _Counted(NamedTuple):
+    """What was read and counted; `training` is what was given of each kind."""
+
+    training: dict[str, list[TrainingFacts]]
+    limit: float
+    groups: np.ndarray | None
+    problem: Problem
+    counts: Counts
+
+
 class DocredMetric(Staging, evaluate.Metric):
     """Document-level relation extraction; see the module's description."""
 
@@ -1539,6 +1743,7 @@ class DocredMetric(Staging, evaluate.Metric):
         "match": one_of("indices", "names"),
         "per_document": flag,
         "return_errors": flag,
+        **CONFIDENCE,
     }
 
     def _info(self) -> evaluate.MetricInfo:
@@ -1559,6 +1764,33 @@ class DocredMetric(Staging, evaluate.Metric):
         _check_titles(column.field("title"))
         return column
 
+    def _count(
+        self,
+        predictions: pa.StructArray,
+        references: pa.StructArray,
+        threshold: float | str = 0.5,
+        relation_names: list[str | None] | None = None,
+        train: TrainingFacts | None = None,
+        train_facts: TrainingFacts | None = None,
+        train_distant: TrainingFacts | None = None,
+        train_distant_facts: TrainingFacts | None = None,
+        match: str = "indices",
+        groups: list[str] | None = None,
+        **_: Any,
+    ) -> _Counted:
+        if not len(references):
+            raise ValueError("references: there are none, expected at least one document")
+        training = {
+            "ign": [facts for facts in (train, train_facts) if facts is not None],
+            "ign_distant": [facts for facts in (train_distant, train_distant_facts) if facts is not None],
+        }
+        limit = 0.0 if isinstance(threshold, str) else threshold
+        problem = _problem(predictions, references, relation_names, training, match, threshold == "na")
+        return _Counted(training, limit, number_groups(groups, len(references)), problem, count(problem, limit))
+
+    def _statistics(self, counted: list[_Counted]) -> Statistics:
+        return _statistics_of(counted)
+
     def _compute(
         self,
         predictions: pa.StructArray,
@@ -1572,18 +1804,13 @@ class DocredMetric(Staging, evaluate.Metric):
         match: str = "indices",
         per_document: bool = False,
         return_errors: bool = False,
+        groups: list[str] | None = None,
+        **confidence: Any,
     ) -> dict[str, Any]:
         """Count, rank, then score; the options are described with the metric."""
-        if not len(references):
-            raise ValueError("references: there are none, expected at least one document")
-        training = {
-            "ign": [facts for facts in (train, train_facts) if facts is not None],
-            "ign_distant": [facts for facts in (train_distant, train_distant_facts) if facts is not None],
-        }
-        na = threshold == "na"
-        limit = 0.0 if isinstance(threshold, str) else threshold
-        problem = _problem(predictions, references, relation_names, training, match, na)
-        counts = count(problem, limit)
+        training_facts = (train, train_facts, train_distant, train_distant_facts)
+        counted = self._count(predictions, references, threshold, relation_names, *training_facts, match, groups)
+        problem, counts, training = counted.problem, counted.counts, counted.training
         result = score(counts.names, counts.table.sum(axis=0))
         ranking, seen = rank(problem, counts)
         result |= score_ranking(ranking, seen.get("ign"))
@@ -1604,7 +1831,7 @@ class DocredMetric(Staging, evaluate.Metric):
             ]
         if return_errors:
             facts = lists(predictions.field("relations"))[1]
-            result["errors"] = _errors(problem, counts, facts, match, limit)
+            result["errors"] = _errors(problem, counts, facts, match, counted.limit)
         relations = "given" if relation_names is not None else "references"
         if relation_names is None and any(training.values()):
             relations += "+train"
@@ -1620,4 +1847,5 @@ class DocredMetric(Staging, evaluate.Metric):
                 f"train_distant:{'yes' if training['ign_distant'] else 'no'}",
             ]
         )
+        add_intervals(result, lambda: self._statistics([counted]), groups, **confidence)
         return result

@@ -843,6 +843,25 @@ def precision_recall_f(counts: np.ndarray, scale: float = 100.0, beta: float = 1
     return np.stack([precision, recall, f], axis=-1)
 
 
+def rates_or(whole: np.ndarray, counts: np.ndarray, scale: float = 100.0, beta: float = 1.0) -> np.ndarray:
+    """Precision, recall and F from counts of some documents, those of the whole where there is neither side.
+
+    Parameters
+    ----------
+    whole : ndarray, shape (..., 3)
+        The counts of all documents.
+    counts : ndarray, shape (n, ..., 3)
+    scale, beta : float
+        As in `precision_recall_f`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, ..., 3)
+    """
+    empty = (counts[..., PREDICTED] == 0) & (counts[..., GOLD] == 0)
+    return precision_recall_f(np.where(empty[..., None], whole, counts), scale, beta)
+
+
 def row(counts: np.ndarray, scale: float = 100.0, beta: float = 1.0) -> dict[str, Any]:
     """One row of a report, as plain Python: precision, recall, f1, true_positives, predicted, gold."""
     rates = precision_recall_f(counts, scale, beta).tolist()

@@ -35,10 +35,12 @@ from .matching import (
     number_spans,
     overlaps,
     precision_recall_f,
+    rates_or,
     row,
     spans,
 )
 from .records import (
+    CONFIDENCE,
     SIDES,
     Check,
     Choice,
@@ -65,6 +67,7 @@ from .records import (
     pair,
     shown,
 )
+from .resampling import Statistics, add_intervals, number_groups
 
 VERSION = "1.0.0"
 
@@ -109,6 +112,12 @@ per_document : bool, default False
     Adds the counts of each sentence.
 return_errors : bool, default False
     Adds what was missed, spurious, a near miss, merged or split.
+confidence_level : float in (0, 1), optional
+    Adds ``confidence_intervals``, ``[low, high]`` of each headline score, by resampling sentences with replacement.
+n_resamples, random_state : int, default 1000 and 0
+interval_method : {"percentile", "bca"}, default "percentile"
+groups : list of keys, one a reference, optional
+    Sentences of one key are resampled together; entries of the benchmark's files have their document's.
 
 Returns
 -------
@@ -142,6 +151,12 @@ per_document : bool, default False
     Adds gold and predicted label of each pair, and whether they agree on entail against not-entail.
 return_errors : bool, default False
     Adds the pairs with a wrong label.
+confidence_level : float in (0, 1), optional
+    Adds ``confidence_intervals``, ``[low, high]`` of each headline score, by resampling pairs with replacement.
+n_resamples, random_state : int, default 1000 and 0
+interval_method : {"percentile", "bca"}, default "percentile"
+groups : list of keys, one a reference, optional
+    Pairs of one key are resampled together.
 
 Returns
 -------
@@ -546,7 +561,18 @@ def _propositions(column: pa.StructArray, sentence: np.ndarray) -> Propositions:
     return Propositions(sentence[owners(offsets)], spans(index_offsets, integers(indices)))
 
 
-def _segmentation(
+class _Segmented(NamedTuple):
+    """What was read and counted of segmentation."""
+
+    kind: str
+    ids: list
+    groups: np.ndarray | None
+    counts: Counts
+    rates: Rates
+    beta: float
+
+
+def _count_segmentation(
     predictions: pa.StructArray,
     references: pa.StructArray,
     threshold: float = 0.8,
@@ -554,10 +580,9 @@ def _segmentation(
     beta: float = 1.0,
     deduplicate: bool = True,
     empty: str = "zero",
-    per_document: bool = False,
-    return_errors: bool = False,
-) -> dict[str, Any]:
-    """Count, then score; the options are described with the metric."""
+    groups: list[str] | None = None,
+    **_: Any,
+) -> _Segmented:
     has_reference = references.field("propositions").is_valid().to_numpy(zero_copy_only=False)
     pairing = _paired(predictions.field("id"), references.field("id"), has_reference, "a reference response")
     _check_inside("predictions", predictions, references.field("tokens"), pairing.order)
@@ -569,7 +594,46 @@ def _segmentation(
     predicted = _propositions(predictions.filter(pa.array(pairing.predictions)), order)
     gold = _propositions(references.filter(pa.array(has_reference)), np.arange(n_sentences))
     counts = count(predicted, gold, n_sentences, threshold, alignment, deduplicate)
-    result = score(counts.table.sum(axis=0), rate(counts.table, empty).sum(), beta)
+    own = references.field("group")
+    keys = groups if groups is not None or own.null_count == len(own) else own.to_pylist()
+    numbers = number_groups(keys, len(references))
+    if numbers is not None:
+        numbers = numbers[has_reference]
+    ids = _names(references.field("id"), pairing)
+    return _Segmented(pairing.kind, ids, numbers, counts, rate(counts.table, empty), beta)
+
+
+def _segmentation_statistics(counted: list[_Segmented]) -> Statistics:
+    """Sums of precision and recall, and the number of sentences that they are of."""
+    beta = counted[0].beta
+
+    def scores(sums: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        sums = np.where(sums[:, 2:], sums, whole)
+        means = divide(sums[:, :2], sums[:, 2:])
+        return np.column_stack([means, f_score(means[:, 0], means[:, 1], beta)])
+
+    tables = [np.column_stack([system.rates.rates[:, 0], system.rates.sentences]) for system in counted]
+    return Statistics(["precision", "recall", "f1"], tables, scores, counted[0].ids, counted[0].groups)
+
+
+def _segmentation(
+    predictions: pa.StructArray,
+    references: pa.StructArray,
+    threshold: float = 0.8,
+    alignment: str = "total",
+    beta: float = 1.0,
+    deduplicate: bool = True,
+    empty: str = "zero",
+    per_document: bool = False,
+    return_errors: bool = False,
+    groups: list[str] | None = None,
+    **confidence: Any,
+) -> dict[str, Any]:
+    """Count, then score; the options are described with the metric."""
+    counted = _count_segmentation(predictions, references, threshold, alignment, beta, deduplicate, empty, groups)
+    counts = counted.counts
+    n_sentences = len(counts.table)
+    result = score(counts.table.sum(axis=0), counted.rates.sum(), beta)
 
     repeated = counts.given - counts.different
     n_given = counts.given.sum(axis=0)
@@ -582,18 +646,17 @@ def _segmentation(
     if n_given[0] and not n_given[1]:
         warnings.warn("the references hold no proposition: is this a test set without labels?", stacklevel=2)
         result["no_gold"] = True
-    names = _names(references.field("id"), pairing) if per_document or return_errors else []
     if per_document:
         result["per_document"] = [
             {"id": name, **dict(zip(COUNT_NAMES, values, strict=True))}
-            for name, values in zip(names, counts.table[:, 0].tolist(), strict=True)
+            for name, values in zip(counted.ids, counts.table[:, 0].tolist(), strict=True)
         ]
     if return_errors:
-        result["errors"] = _proposition_errors(counts.alignment, names)
+        result["errors"] = _proposition_errors(counts.alignment, counted.ids)
     choices = {
         "v": VERSION,
         "task": "segmentation",
-        "pairing": pairing.kind,
+        "pairing": counted.kind,
         "alignment": alignment,
         "threshold": repr(threshold),
         "beta": repr(beta),
@@ -601,6 +664,7 @@ def _segmentation(
         "empty": empty,
     }
     result["signature"] = _signature(choices)
+    add_intervals(result, lambda: _segmentation_statistics([counted]), groups, **confidence)
     return result
 
 
@@ -679,6 +743,7 @@ _GOLD_LABEL = Either(_A_LABEL, choose=_kind_of_label, text=_LABEL, integer=_INDE
 # How labels are kept: as text or as an integer; neither is an entry without a label that two raters gave.
 _KEPT_LABEL = pa.struct([("id", pa.string()), ("label", pa.string()), ("integer", pa.int32())])
 
+_HEADLINE = ("balanced_accuracy", "accuracy", "macro_f1", "three_way_accuracy", "matthews_correlation")
 _AGREEING = 2  # raters who must have given a label for it to count (Chen et al. 2022, section 3.3)
 
 
@@ -777,11 +842,60 @@ def confusion(gold: np.ndarray, predicted: np.ndarray, n_labels: int) -> np.ndar
 # --- entailment: score ------------------------------------------------------------------------------------------------
 
 
-def score_labels(matrix: np.ndarray, labels: tuple[str, ...]) -> dict[str, Any]:
-    """Scores of a confusion matrix, under the names of the result (Chen et al. 2022, section 5.2).
+def headline(matrices: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """The headline scores of many confusion matrices (Chen et al. 2022, section 5.2).
 
-    The first label is entail; two-way, every other one is not-entail. ``macro_f1`` is the mean over all three labels:
-    one that never occurs has 0.
+    Parameters
+    ----------
+    matrices : ndarray, shape (n, n_labels, n_labels)
+        Gold labels in rows. The first label is entail; two-way, every other one is not-entail.
+    whole : ndarray, shape (n_labels, n_labels)
+        That of all pairs, which says what classes occur; one that is empty in a matrix has its rate from here.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, 5) or (n, 2)
+        As `_HEADLINE` names them, the first two for two labels. Macro F1 is the mean over all three labels: one that
+        never occurs has 0.
+    """
+    two_way = _as_two_way(matrices)
+    found, occurring = np.diagonal(two_way, axis1=-2, axis2=-1), two_way.sum(axis=-1)
+    all_two_way = _as_two_way(whole)
+    all_occurring = all_two_way.sum(axis=-1)
+    rates = np.where(occurring > 0, divide(found, occurring), divide(np.diag(all_two_way), all_occurring))
+    total = matrices.sum(axis=(-2, -1))
+    columns = [divide(rates[:, all_occurring > 0].sum(axis=-1), (all_occurring > 0).sum())]
+    columns.append(divide(found.sum(axis=-1), total))
+    if len(whole) == len(LABELS):
+        columns.append(rates_or(_by_label(whole), _by_label(matrices), scale=1.0)[..., 2].mean(axis=-1))
+        columns.append(divide(np.trace(matrices, axis1=-2, axis2=-1), total))
+        columns.append(_matthews(matrices))
+    return np.stack(columns, axis=-1)
+
+
+def _as_two_way(matrices: np.ndarray) -> np.ndarray:
+    rows = np.stack([matrices[..., 0, :], matrices[..., 1:, :].sum(axis=-2)], axis=-2)
+    return np.stack([rows[..., 0], rows[..., 1:].sum(axis=-1)], axis=-1)
+
+
+def _by_label(matrices: np.ndarray) -> np.ndarray:
+    """True positives, predicted and gold of each label: shape (..., n_labels, 3)."""
+    correct = np.diagonal(matrices, axis1=-2, axis2=-1)
+    return np.stack([correct, matrices.sum(axis=-2), matrices.sum(axis=-1)], axis=-1)
+
+
+def _matthews(matrices: np.ndarray) -> np.ndarray:
+    """The correlation of gold and predicted labels (Gorodkin 2004), 0 where one side has one label only."""
+    matrices = np.asarray(matrices, np.float64)  # exact for up to 90 million pairs
+    gold, predicted = matrices.sum(axis=-1), matrices.sum(axis=-2)
+    total, correct = gold.sum(axis=-1), np.trace(matrices, axis1=-2, axis2=-1)
+    covariance = correct * total - (gold * predicted).sum(axis=-1)
+    variances = [total**2 - (side**2).sum(axis=-1) for side in (gold, predicted)]
+    return divide(covariance, np.sqrt(variances[0] * variances[1]))
+
+
+def score_labels(matrix: np.ndarray, labels: tuple[str, ...]) -> dict[str, Any]:
+    """Scores of a confusion matrix, under the names of the result.
 
     Parameters
     ----------
@@ -789,41 +903,77 @@ def score_labels(matrix: np.ndarray, labels: tuple[str, ...]) -> dict[str, Any]:
         Gold labels in rows.
     labels : tuple of str
     """
-    correct = np.diag(matrix)
-    per_label = precision_recall_f(np.stack([correct, matrix.sum(axis=0), matrix.sum(axis=1)], axis=-1), scale=1.0)
-    total = int(matrix.sum())
-    two_way = np.array([[matrix[0, 0], matrix[0, 1:].sum()], [matrix[1:, 0].sum(), matrix[1:, 1:].sum()]])
-    found, occurring = np.diag(two_way), two_way.sum(axis=1)
-    rates = divide(found, occurring)[occurring > 0]
-    result: dict[str, Any] = {
-        "balanced_accuracy": float(rates.mean()) if len(rates) else 0.0,
-        "accuracy": float(divide(found.sum(), total)),
-        "per_label": {
-            label: dict(zip(("precision", "recall", "f1"), values, strict=True)) | {"support": support}
-            for label, values, support in zip(labels, per_label.tolist(), matrix.sum(axis=1).tolist(), strict=True)
-        },
+    per_label = precision_recall_f(_by_label(matrix), scale=1.0)
+    occurring = _as_two_way(matrix).sum(axis=-1)
+    scores = dict.fromkeys(_HEADLINE) | dict(zip(_HEADLINE, headline(matrix[None], matrix)[0].tolist(), strict=False))
+    result: dict[str, Any] = {name: scores[name] for name in _HEADLINE[:2]}
+    result["per_label"] = {
+        label: dict(zip(("precision", "recall", "f1"), values, strict=True)) | {"support": support}
+        for label, values, support in zip(labels, per_label.tolist(), matrix.sum(axis=1).tolist(), strict=True)
     }
+    result |= {name: scores[name] for name in _HEADLINE[2:]}
     three_way = len(labels) == len(LABELS)
-    result["macro_f1"] = float(per_label[:, 2].mean()) if three_way else None
-    result["three_way_accuracy"] = float(divide(correct.sum(), total)) if three_way else None
-    result["matthews_correlation"] = _matthews(matrix) if three_way else None
     result["confusion_matrix"] = {"labels": list(labels), "matrix": matrix.tolist()} if three_way else None
-    if len(rates) == 1:
+    if (occurring > 0).sum() == 1:
         result["undefined"] = TWO_WAY_LABELS[int(np.argmin(occurring))]
     return result
 
 
-def _matthews(matrix: np.ndarray) -> float:
-    """The correlation of gold and predicted labels (Gorodkin 2004), 0 where one side has one label only."""
-    # Python's integers, as products of four counts may be large.
-    gold, predicted = matrix.sum(axis=1).tolist(), matrix.sum(axis=0).tolist()
-    total, correct = sum(gold), int(np.trace(matrix))
-    covariance = correct * total - sum(g * p for g, p in zip(gold, predicted, strict=True))
-    variances = [total**2 - sum(n * n for n in side) for side in (gold, predicted)]
-    return covariance / math.sqrt(variances[0] * variances[1]) if all(variances) else 0.0
-
-
 # --- entailment -------------------------------------------------------------------------------------------------------
+
+
+class _Labelled(NamedTuple):
+    """What was read and counted of entailment; labels as indices into `_ALL_LABELS`."""
+
+    kind: str
+    ids: list
+    groups: np.ndarray | None
+    predicted: np.ndarray
+    gold: np.ndarray
+
+    @property
+    def two_way(self) -> bool:
+        not_entail = _ALL_LABELS.index("not-entail")
+        return bool((self.predicted == not_entail).any() or (self.gold == not_entail).any())
+
+    def table(self, two_way: bool) -> np.ndarray:
+        """The confusion of each pair; two-way, every label but entail is not-entail."""
+        if two_way:
+            return confusion(np.minimum(self.gold, 1), np.minimum(self.predicted, 1), len(TWO_WAY_LABELS))
+        return confusion(self.gold, self.predicted, len(LABELS))
+
+
+def _count_labels(
+    predictions: pa.StructArray,
+    references: pa.StructArray,
+    label_names: dict[int, str] | None = None,
+    groups: list[str] | None = None,
+    **_: Any,
+) -> _Labelled:
+    predicted, gold = _codes(predictions, "predictions", label_names), _codes(references, "references", label_names)
+    pairing = _paired(
+        predictions.field("id"), references.field("id"), gold >= 0, f"a label that {_AGREEING} raters gave"
+    )
+    scored = pairing.references
+    aligned = np.empty(len(references), np.int64)
+    aligned[pairing.order] = predicted
+    numbers = number_groups(groups, len(references))
+    if numbers is not None:
+        numbers = numbers[scored]
+    return _Labelled(pairing.kind, _names(references.field("id"), pairing), numbers, aligned[scored], gold[scored])
+
+
+def _label_statistics(counted: list[_Labelled]) -> Statistics:
+    """Confusion matrices; two-way if any system is."""
+    two_way = any(system.two_way for system in counted)
+    n_labels = len(TWO_WAY_LABELS if two_way else LABELS)
+    return Statistics(
+        list(_HEADLINE[: 2 if two_way else None]),
+        [system.table(two_way).reshape(-1, n_labels**2) for system in counted],
+        lambda sums, whole: headline(sums.reshape(-1, n_labels, n_labels), whole.reshape(n_labels, n_labels)),
+        counted[0].ids,
+        counted[0].groups,
+    )
 
 
 def _entailment(
@@ -832,32 +982,22 @@ def _entailment(
     label_names: dict[int, str] | None = None,
     per_document: bool = False,
     return_errors: bool = False,
+    groups: list[str] | None = None,
+    **confidence: Any,
 ) -> dict[str, Any]:
     """Count, then score; the options are described with the metric.
 
     A wrong label that is wrong in the headline too, entail against not-entail, is an error of component
     ``entailment``; neutral for contradict, or the reverse, is one of ``three_way``.
     """
-    predicted, gold = _codes(predictions, "predictions", label_names), _codes(references, "references", label_names)
-    pairing = _paired(
-        predictions.field("id"), references.field("id"), gold >= 0, f"a label that {_AGREEING} raters gave"
-    )
-    scored = pairing.references
-    aligned = np.empty(len(references), np.int64)
-    aligned[pairing.order] = predicted
-    predicted, gold = aligned[scored], gold[scored]
-
-    not_entail = _ALL_LABELS.index("not-entail")
-    two_way = bool((predicted == not_entail).any() or (gold == not_entail).any())
+    counted = _count_labels(predictions, references, label_names, groups)
+    gold, two_way = counted.gold, counted.two_way
     labels = TWO_WAY_LABELS if two_way else LABELS
-    if two_way:
-        predicted, gold = np.minimum(predicted, 1), np.minimum(gold, 1)
-    table = confusion(gold, predicted, len(labels))
-    result = score_labels(table.sum(axis=0), labels)
+    result = score_labels(counted.table(two_way).sum(axis=0), labels)
 
     result["no_reference"] = len(references) - len(gold)
-    names = _names(references.field("id"), pairing) if per_document or return_errors else []
-    rows = list(zip(names, gold.tolist(), predicted.tolist(), strict=False))
+    sides = (np.minimum(side, 1) if two_way else side for side in (gold, counted.predicted))
+    rows = list(zip(counted.ids, *(side.tolist() for side in sides), strict=True))
     if per_document:
         result["per_document"] = [
             {"id": name, "gold": labels[g], "predicted": labels[p], "correct": (g == 0) == (p == 0)}
@@ -878,12 +1018,13 @@ def _entailment(
     choices = {
         "v": VERSION,
         "task": "entailment",
-        "pairing": pairing.kind,
+        "pairing": counted.kind,
         "labels": "two-way" if two_way else "three-way",
     }
     if label_names is not None:
         choices["label_names"] = ",".join(f"{key}={name}" for key, name in sorted(label_names.items()))
     result["signature"] = _signature(choices)
+    add_intervals(result, lambda: _label_statistics([counted]), groups, **confidence)
     return result
 
 
@@ -899,7 +1040,7 @@ class _Configuration(NamedTuple):
     inputs: str
 
 
-_SWITCHES: dict[str, Check] = {"per_document": flag, "return_errors": flag}
+_SHARED: dict[str, Check] = {"per_document": flag, "return_errors": flag, **CONFIDENCE}
 _CONFIGURATIONS = {
     "segmentation": _Configuration(
         {"predictions": _SENTENCE, "references": _REFERENCE},
@@ -910,14 +1051,14 @@ _CONFIGURATIONS = {
             "beta": number(math.ulp(0.0), 1e6, "a number above 0, at most 1e6"),
             "deduplicate": flag,
             "empty": one_of("zero", "one", "skip"),
-            **_SWITCHES,
+            **_SHARED,
         },
         _SEGMENTATION_DESCRIPTION,
     ),
     "entailment": _Configuration(
         {"predictions": _PREDICTED_LABEL, "references": _GOLD_LABEL},
         {"predictions": _KEPT_LABEL, "references": _KEPT_LABEL},
-        {"label_names": lambda value: None if value is None else _label_names(value), **_SWITCHES},
+        {"label_names": lambda value: None if value is None else _label_names(value), **_SHARED},
         _ENTAILMENT_DESCRIPTION,
     ),
 }
@@ -956,6 +1097,13 @@ class PropsegmentMetric(Staging, evaluate.Metric):
                 raise mistake.within(side).error() from None
         _check_inside(side, column, column.field("tokens"), np.arange(len(column)))
         return column
+
+    def _count(self, predictions: pa.StructArray, references: pa.StructArray, **options: Any) -> Any:
+        task = _count_labels if self._task == "entailment" else _count_segmentation
+        return task(predictions, references, **options)
+
+    def _statistics(self, counted: list) -> Statistics:
+        return (_label_statistics if self._task == "entailment" else _segmentation_statistics)(counted)
 
     def _compute(self, predictions: pa.StructArray, references: pa.StructArray, **options: Any) -> dict[str, Any]:
         task = _entailment if self._task == "entailment" else _segmentation

@@ -1,7 +1,7 @@
 """Areas under the curves of a ranking, from where the scores of the right items lie among all others.
 
 Everything here works on counts, so that a ranking of millions of items needs no more memory than its right items do,
-and knows no benchmark.
+and knows no benchmark. Counts may have leading axes, of resamples: then areas have these too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Ranking(NamedTuple):
     ----------
     steps : ndarray of float64, shape (m,)
         The different scores of right items, increasing.
-    right : ndarray of int64, shape (m + 1,)
+    right : ndarray, shape (..., m + 1)
         How many right items have each score; last, how many have none.
-    wrong : ndarray of int64, shape (2 m + 2,)
+    wrong : ndarray, shape (..., 2 m + 2)
         How many wrong items lie below the first step, at it, between it and the second, at the second, and so on; last,
         how many have no score.
     below : ndarray of float64, shape (m,)
@@ -61,16 +61,18 @@ def between(steps: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.diff(edges), below
 
 
-def roc_area(ranking: Ranking) -> float:
+def roc_area(ranking: Ranking) -> np.ndarray:
     """Area under the ROC curve: how often a right item scores above a wrong one, ties as half (Hanley, McNeil 1982).
 
     Items without a score tie with each other, below all that have one. 0 where there is nothing to compare.
     """
-    wrong = np.concatenate([ranking.wrong[-1:], ranking.wrong[:-1]]).astype(np.float64)
-    lower = np.cumsum(wrong)
-    wins = np.append(lower[1:-1:2] + wrong[2::2] / 2, wrong[0] / 2)
-    pairs = float(ranking.right.sum()) * wrong.sum()
-    return float((ranking.right * wins).sum() / pairs) if pairs else 0.0
+    unlisted = ranking.wrong[..., -1:].astype(np.float64)
+    wrong = np.concatenate([unlisted, ranking.wrong[..., :-1]], axis=-1)
+    lower = np.cumsum(wrong, axis=-1)
+    wins = np.concatenate([lower[..., 1:-1:2] + wrong[..., 2::2] / 2, unlisted / 2], axis=-1)
+    pairs = ranking.right.sum(axis=-1).astype(np.float64) * lower[..., -1]
+    won = (ranking.right * wins).sum(axis=-1)
+    return np.divide(won, pairs, out=np.zeros_like(pairs), where=pairs > 0)
 
 
 class Curve(NamedTuple):
@@ -78,9 +80,9 @@ class Curve(NamedTuple):
 
     Attributes
     ----------
-    correct, listed : ndarray of int64, shape (m,)
+    correct, listed : ndarray, shape (..., m)
         With the items of the step.
-    listed_before : ndarray of int64, shape (m,)
+    listed_before : ndarray, shape (..., m)
         Without them.
     """
 
@@ -91,15 +93,15 @@ class Curve(NamedTuple):
 
 def curve(ranking: Ranking) -> Curve:
     """The counts at each step of a ranking."""
-    right = ranking.right[:-1][::-1]
-    equal, above = ranking.wrong[1:-1:2][::-1], ranking.wrong[2:-1:2][::-1]
-    listed = np.cumsum(right + equal + above)
-    return Curve(np.cumsum(right), listed, listed - right - equal)
+    right = ranking.right[..., :-1][..., ::-1]
+    equal, above = ranking.wrong[..., 1:-1:2][..., ::-1], ranking.wrong[..., 2:-1:2][..., ::-1]
+    listed = np.cumsum(right + equal + above, axis=-1)
+    return Curve(np.cumsum(right, axis=-1), listed, listed - right - equal)
 
 
 def precision_recall_area(
     points: Curve, recall: np.ndarray, precision: np.ndarray, precision_before: np.ndarray
-) -> float:
+) -> np.ndarray:
     """The trapezoid rule over the points of a curve of precision over recall.
 
     A highest step of several items adds its recall times its precision; a highest step of one item adds nothing, since
@@ -108,14 +110,11 @@ def precision_recall_area(
     Parameters
     ----------
     points : Curve
-    recall, precision : ndarray of float64, shape (m,)
+    recall, precision : ndarray of float64, shape (..., m)
         At each step.
-    precision_before : ndarray of float64, shape (m,)
+    precision_before : ndarray of float64, shape (..., m)
         Just before it, where recall is still that of the step above.
     """
-    if not len(recall):
-        return 0.0
-    areas = np.diff(recall, prepend=0.0) * (precision_before + precision) / 2
-    if not points.listed_before[0]:
-        areas[0] = recall[0] * precision[0] if points.listed[0] > 1 else 0.0
-    return float(areas.sum())
+    areas = np.diff(recall, prepend=0.0, axis=-1) * (precision_before + precision) / 2
+    first = (points.listed_before == 0) & (points.listed > 0)
+    return np.where(first, np.where(points.listed > 1, recall * precision, 0.0), areas).sum(axis=-1)

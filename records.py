@@ -12,6 +12,7 @@ tree reads records in one of two ways, which agree:
 
 from __future__ import annotations
 
+import math
 import reprlib
 import time
 from array import array as machine_array
@@ -1069,6 +1070,27 @@ def number(minimum: float, maximum: float, what: str) -> Check:
     return check
 
 
+def or_none(check: Check) -> Check:
+    """An option that may be None too."""
+    return lambda value: None if value is None else check(value)
+
+
+def _groups(value: Any) -> list[str]:
+    if isinstance(value, Set):
+        raise Mistake(f"{shown(value)} has no order, expected a list of keys, one a reference")
+    return Items(Identifier("a key (text or a whole number)"), "a list of keys, one a reference").read(value)
+
+
+# The options of confidence intervals, which every metric takes.
+CONFIDENCE: dict[str, Check] = {
+    "confidence_level": or_none(number(math.ulp(0.0), math.nextafter(1.0, 0.0), "a number above 0, below 1")),
+    "n_resamples": Integer("a number of resamples", minimum=1).read,
+    "random_state": Integer("a seed").read,
+    "interval_method": one_of("percentile", "bca"),
+    "groups": or_none(_groups),
+}
+
+
 def checked_options(given: Mapping[str, Any], checks: Mapping[str, Check], metric: str) -> dict[str, Any]:
     """Options as `_compute` takes them; an unknown name or a bad value is a ValueError that names the choices."""
     checked = {}
@@ -1097,6 +1119,8 @@ class Staging:
     * ``schemas``, what a record of each side is;
     * ``option_checks``, a check for each option of ``_compute``;
     * ``_compute(predictions, references, **options)``, which gets both sides as ``pyarrow.StructArray``;
+    * ``_count``, which takes the same, and ``_statistics``, from what it gives of one or more systems to
+      ``resampling.Statistics``;
     * if it needs to, ``_read``, which turns a batch of a side into such an array, and ``_kept``, the type of that array
       where it is not the schema's.
     """
@@ -1183,6 +1207,38 @@ class Staging:
         result = self._compute(**whole, **options)  # type: ignore[attr-defined]
         self._columns = {side: [] for side in SIDES}
         return result
+
+    def statistics(self, *, predictions: Iterable[Any], references: Any, **options: Any) -> Any:
+        """What comparing systems needs: sums of each system's documents, and a function from these to scores.
+
+        What had been added is neither used nor touched.
+
+        Parameters
+        ----------
+        predictions : list of the predictions of each system
+        references : list of records, dict of columns, or datasets.Dataset
+        **options
+            Of ``compute``.
+
+        Returns
+        -------
+        resampling.Statistics
+
+        Raises
+        ------
+        ValueError
+            As ``compute``; for predictions with the number of the system before it, counted from 1.
+        """
+        options = checked_options(options, self.option_checks, self.name)  # type: ignore[attr-defined]
+        gold = self._join("references", self._read_both({"references": references})["references"])
+        counted = []
+        for number, given in enumerate(predictions, 1):
+            try:
+                column = self._join("predictions", self._read_both({"predictions": given})["predictions"])
+                counted.append(self._count(column, gold, **options))  # type: ignore[attr-defined]
+            except ValueError as error:
+                raise ValueError(f"system {number}: {error}") from None
+        return self._statistics(counted)  # type: ignore[attr-defined]
 
     def _join(self, side: str, columns: list[pa.Array]) -> pa.Array:
         if not columns:

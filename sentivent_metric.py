@@ -43,11 +43,13 @@ from .matching import (
     number_spans,
     overlaps,
     pairs,
+    rates_or,
     row,
     spans,
     tabulate,
 )
 from .records import (
+    CONFIDENCE,
     ByKind,
     Choice,
     Flag,
@@ -65,6 +67,7 @@ from .records import (
     pair,
     shown,
 )
+from .resampling import Statistics, add_intervals, number_groups
 
 VERSION = "0.4.0"
 
@@ -128,6 +131,12 @@ per_document : bool, default False
     Adds the counts of each document, one dict a component.
 return_errors : bool, default False
     Adds what was missed, spurious, or wrong in one respect, in the five strict components.
+confidence_level : float in (0, 1), optional
+    Adds ``confidence_intervals``, ``[low, high]`` of each headline score, by resampling documents with replacement.
+n_resamples, random_state : int, default 1000 and 0
+interval_method : {"percentile", "bca"}, default "percentile"
+groups : list of keys, one a reference, optional
+    Documents of one key are resampled together.
 
 Returns
 -------
@@ -811,6 +820,12 @@ class Counts(NamedTuple):
     reports: dict[str, dict[str, np.ndarray]]
     different: dict[str, Matches]
 
+    def aligned(self, names: list[str]) -> np.ndarray:
+        """The table with these rows, 0 where they were not counted."""
+        table = np.zeros((len(self.table), len(names), 3), np.int64)
+        table[:, [names.index(name) for name in self.names]] = self.table
+        return table
+
 
 def count(corpus: Corpus, relaxed: bool, include_factuality: bool) -> Counts:
     """Count all components, by document (score version 0.4.0; relaxed alignment after Liu et al. 2015)."""
@@ -1006,10 +1021,7 @@ def score(
         supports |= {factor.name: factor.support for factor in FACTUALITY}
 
     if active is None:
-        seen = {component.name: by_name[f"strict.{component.name}"] for component in SCORED}
-        if with_factuality:
-            seen |= {f.name: by_name[f"strict.factuality.{f.name}.labelled"] for f in FACTUALITY}
-        active = [name for name, counted in seen.items() if counted[PREDICTED] or counted[GOLD]]
+        active = active_components(by_name)
     total = sum(supports[name] for name in active)
 
     result: dict[str, Any] = {}
@@ -1037,6 +1049,13 @@ def score(
     }
     headlines = [name for name in result if name.endswith("score")]
     return {name: result[name] for name in headlines} | result
+
+
+def active_components(by_name: dict[str, np.ndarray]) -> list[str]:
+    """The components that either side has; of factuality, if it was counted, those that any record has a label of."""
+    seen = {component.name: f"strict.{component.name}" for component in SCORED}
+    seen |= {factor.name: f"strict.factuality.{factor.name}.labelled" for factor in FACTUALITY}
+    return [name for name, at in seen.items() if at in by_name and (by_name[at][PREDICTED] or by_name[at][GOLD])]
 
 
 def _report(labels: dict[str, np.ndarray], micro: np.ndarray) -> dict[str, dict[str, float]]:
@@ -1074,6 +1093,31 @@ def _factor_row(by_name: dict[str, np.ndarray], name: str) -> dict[str, Any]:
         "correct": correct,
         "labels": labels,
     }
+
+
+def score_shares(by_name: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
+    """What share the F1 of each counted row has in each of the scores, by the rows' counts in all documents.
+
+    The F1 of a factuality component is the mean over the labels that have any count.
+    """
+    active = active_components(by_name)
+    supports = {component.name: component.support for component in SCORED}
+    supports |= {factor.name: factor.support for factor in FACTUALITY}
+    total = sum(supports[name] for name in active)
+    shares: dict[str, dict[str, float]] = {}
+    for profile, prefix in (("strict", "sentivent"), ("relaxed", "sentivent_relaxed")):
+        if not active or f"{profile}.{COMPONENTS[0].name}" not in by_name:
+            continue
+        weighted, plain = shares[f"{prefix}_score"], shares[f"{prefix}_macro_score"] = {}, {}
+        for name in active:
+            labels = f"{profile}.factuality.{name}:"
+            rows = [row for row in by_name if row.startswith(labels) and by_name[row].any()]
+            if f"{profile}.{name}" in by_name:
+                rows = [f"{profile}.{name}"]
+            for at in rows:
+                weighted[at] = supports[name] / total / len(rows)
+                plain[at] = 1 / len(active) / len(rows)
+    return shares
 
 
 # --- coreference ------------------------------------------------------------------------------------------------------
@@ -1174,6 +1218,17 @@ def _relate(component: Component, predicted: dict, gold: dict) -> tuple[list[str
 # --- the metric -------------------------------------------------------------------------------------------------------
 
 
+class _Counted(NamedTuple):
+    """What was read and counted."""
+
+    pairing: str
+    ids: list
+    groups: np.ndarray | None
+    annotated: Annotations
+    corpus: Corpus
+    counts: Counts
+
+
 class SentiventMetric(Staging, evaluate.Metric):
     """Economic events and implicit sentiment; see the module's description."""
 
@@ -1183,6 +1238,7 @@ class SentiventMetric(Staging, evaluate.Metric):
         "relaxed": flag,
         "per_document": flag,
         "return_errors": flag,
+        **CONFIDENCE,
     }
 
     def _info(self) -> evaluate.MetricInfo:
@@ -1200,20 +1256,15 @@ class SentiventMetric(Staging, evaluate.Metric):
         _resolve(side, column, _n_tokens(column))
         return column
 
-    def _compute(
+    def _count(
         self,
         predictions: pa.StructArray,
         references: pa.StructArray,
         include_factuality: bool = False,
         relaxed: bool = True,
-        per_document: bool = False,
-        return_errors: bool = False,
-    ) -> dict[str, Any]:
-        """Count, then score; the options are described with the metric.
-
-        Events without a type are left out of what is about events, and counted as ``gold_invalid_structure`` and
-        ``predicted_invalid_structure``: the events themselves, their arguments, or their links.
-        """
+        groups: list[str] | None = None,
+        **_: Any,
+    ) -> _Counted:
         order, pairing = pair(predictions.field("id"), references.field("id"))
         _check_same_tokens(predictions, references, order)
         limits = _n_tokens(references)
@@ -1226,6 +1277,43 @@ class SentiventMetric(Staging, evaluate.Metric):
         document_of = np.concatenate([order, np.arange(n_documents)])
         corpus = _corpus(annotated, document_of, len(predictions), n_documents)
         counts = count(corpus, relaxed, include_factuality)
+        ids = references.field("id").to_pylist() if pairing == "id" else list(range(n_documents))
+        return _Counted(pairing, ids, number_groups(groups, n_documents), annotated, corpus, counts)
+
+    def _statistics(self, counted: list[_Counted]) -> Statistics:
+        """Every score is a mean of F1, weighted by what is active in the data of all systems together."""
+        rows = list(dict.fromkeys(name for system in counted for name in system.counts.names))
+        tables = [system.counts.aligned(rows) for system in counted]
+        shares = score_shares(dict(zip(rows, sum(table.sum(axis=0) for table in tables), strict=True)))
+        used = [at for at, name in enumerate(rows) if any(name in share for share in shares.values())]
+        weights = np.zeros((len(used), len(shares)))
+        for column, share in enumerate(shares.values()):
+            weights[:, column] = [share.get(rows[at], 0.0) for at in used]
+
+        def scores(sums: np.ndarray, whole: np.ndarray) -> np.ndarray:
+            return rates_or(whole.reshape(-1, 3), sums.reshape(len(sums), len(used), 3))[..., 2] @ weights
+
+        tables = [table[:, used].reshape(len(table), -1) for table in tables]
+        return Statistics(list(shares), tables, scores, counted[0].ids, counted[0].groups)
+
+    def _compute(
+        self,
+        predictions: pa.StructArray,
+        references: pa.StructArray,
+        include_factuality: bool = False,
+        relaxed: bool = True,
+        per_document: bool = False,
+        return_errors: bool = False,
+        groups: list[str] | None = None,
+        **confidence: Any,
+    ) -> dict[str, Any]:
+        """Count, then score; the options are described with the metric.
+
+        Events without a type are left out of what is about events, and counted as ``gold_invalid_structure`` and
+        ``predicted_invalid_structure``: the events themselves, their arguments, or their links.
+        """
+        counted = self._count(predictions, references, include_factuality, relaxed, groups)
+        annotated, corpus, counts, ids = counted.annotated, counted.corpus, counted.counts, counted.ids
         result = score(counts.names, counts.table.sum(axis=0), counts.reports)
         _diagnose(result, corpus)
 
@@ -1237,7 +1325,6 @@ class SentiventMetric(Staging, evaluate.Metric):
         if scored[PREDICTED] and not scored[GOLD]:
             warnings.warn("the references hold no item: is this a test set without labels?", stacklevel=2)
             result["no_gold"] = True
-        ids = references.field("id").to_pylist() if pairing == "id" else list(range(n_documents))
         if per_document:
             result["per_document"] = _per_document(counts, ids)
         if return_errors:
@@ -1246,11 +1333,12 @@ class SentiventMetric(Staging, evaluate.Metric):
             [
                 "sentivent",
                 f"v:{VERSION}",
-                f"pairing:{pairing}",
+                f"pairing:{counted.pairing}",
                 f"profile:{result['weights']['profile']}",
                 f"relaxed:{'dice>0' if relaxed else 'no'}",
             ]
         )
+        add_intervals(result, lambda: self._statistics([counted]), groups, **confidence)
         return result
 
 

@@ -1085,7 +1085,10 @@ def test_any_json_gives_a_result_or_an_error_of_one_line(metric, data):
             return data.draw(JSON)
         return broken(data.draw(st.sampled_from(places(GOOD))), data.draw(JSON | st.just(...)))
 
-    options = {name: data.draw(st.booleans()) for name in type(metric).option_checks}
+    flags = ("include_factuality", "relaxed", "per_document", "return_errors")
+    options = {name: data.draw(st.booleans()) for name in flags}
+    options |= {"confidence_level": data.draw(st.sampled_from([None, 0.9])), "n_resamples": 20}
+    options["interval_method"] = data.draw(st.sampled_from(["percentile", "bca"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

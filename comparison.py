@@ -1,0 +1,146 @@
+"""Several systems on the same references: paired significance tests, and the spread of several runs of one system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import resampling
+
+METHODS = ("randomisation", "bootstrap")
+
+
+def compare(
+    metric: Any,
+    predictions: Sequence[Any],
+    references: Any,
+    options: Mapping[str, Any] | None = None,
+    method: str = "randomisation",
+    n_resamples: int = 10_000,
+    random_state: int = 0,
+    confidence_level: float = 0.95,
+) -> list[dict[str, dict[str, Any]]]:
+    """Compare each system with the first.
+
+    Choices that a metric makes from the data, such as which components are active, are made from that of both systems
+    together, so that both are scored alike; a score can then differ from the one that ``compute`` gives for a system
+    alone. DocRED's best F1 is at each system's own best threshold.
+
+    Parameters
+    ----------
+    metric : evaluate.EvaluationModule
+        One of this project's, as ``evaluate.load`` gives it.
+    predictions : sequence
+        The predictions of each system, two or more.
+    references
+        As for ``compute``.
+    options : dict, optional
+        Of ``compute``; ``groups`` are swapped, or drawn, as a whole.
+    method : {"randomisation", "bootstrap"}
+        Paired approximate randomisation (Noreen 1989) or paired bootstrap (Koehn 2004).
+    n_resamples : int
+    random_state : int
+    confidence_level : float
+        Of the interval of the difference, which is that of the paired bootstrap with either method.
+
+    Returns
+    -------
+    list of dict
+        For each system but the first, and each headline score that both have: ``a`` and ``b``, the scores of the first
+        system and of this one; ``difference``, b minus a; ``p_value``, two-sided; ``interval``, ``[low, high]`` of the
+        difference; ``better``, in how many documents a, and in how many b, is better: ``{"a": n, "b": n}``.
+
+    Raises
+    ------
+    ValueError
+        As ``compute``, with the number of the system; for fewer than two systems, or none that can be compared.
+    """
+    _check_number(predictions, 2, "systems")
+    if method not in METHODS:
+        raise ValueError(f"method: {method!r} is not one of {', '.join(METHODS)}")
+    _check_whole("n_resamples", n_resamples, 1)
+    _check_whole("random_state", random_state, 0)
+    if not isinstance(confidence_level, float) or not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level: {confidence_level!r} is not a number above 0, below 1")
+    first, *others = predictions
+    return [
+        _pair(metric, first, other, references, options or {}, (method, n_resamples, random_state, confidence_level))
+        for other in others
+    ]
+
+
+def _pair(
+    metric: Any, first: Any, second: Any, references: Any, options: Mapping[str, Any], how: tuple[str, int, int, float]
+) -> dict[str, dict[str, Any]]:
+    statistics = metric.statistics(predictions=[first, second], references=references, **options)
+    if not statistics.names:
+        raise ValueError("predictions: the systems have no headline score in common, expected at least one")
+    found = resampling.compare(statistics, *how)
+    scores = [statistics.observed(system).tolist() for system in (0, 1)]
+    return {
+        name: {
+            "a": scores[0][at],
+            "b": scores[1][at],
+            "difference": float(found.difference[at]),
+            "p_value": float(found.p_value[at]),
+            "interval": found.interval[at].tolist(),
+            "better": dict(zip("ab", found.better[at].tolist(), strict=True)),
+        }
+        for at, name in enumerate(statistics.names)
+    }
+
+
+def runs(
+    metric: Any, predictions: Sequence[Any], references: Any, options: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The spread of several runs of one system, such as those of different seeds.
+
+    Parameters
+    ----------
+    metric : evaluate.EvaluationModule
+    predictions : sequence
+        The predictions of each run.
+    references, options
+        As for `compare`.
+
+    Returns
+    -------
+    dict
+        For each headline score that all runs have: ``mean``, ``standard_deviation`` (of a sample: n - 1; None for a
+        single run) and ``values``. Where there are ``precision`` and ``recall``, also ``f1_of_means``, the harmonic
+        mean of their means, as papers on ASTE report; it is no mean of F1.
+    """
+    _check_number(predictions, 1, "runs")
+    scores: list[dict[str, float]] = []
+    for number, run in enumerate(predictions, 1):
+        try:
+            statistics = metric.statistics(predictions=[run], references=references, **(options or {}))
+        except ValueError as error:
+            raise ValueError(str(error).replace("system 1: ", f"run {number}: ", 1)) from None
+        scores.append(dict(zip(statistics.names, statistics.observed(0).tolist(), strict=True)))
+    result: dict[str, Any] = {}
+    for name in scores[0]:
+        if all(name in run for run in scores):
+            values = [run[name] for run in scores]
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            result[name] = {"mean": float(np.mean(values)), "standard_deviation": spread, "values": values}
+    if not result:
+        raise ValueError("predictions: the runs have no headline score in common, expected at least one")
+    if "precision" in result and "recall" in result:
+        precision, recall = result["precision"]["mean"], result["recall"]["mean"]
+        beta = (options or {}).get("beta", 1.0)
+        below = beta**2 * precision + recall
+        result["f1_of_means"] = (1 + beta**2) * precision * recall / below if below else 0.0
+    return result
+
+
+def _check_number(predictions: Sequence[Any], least: int, what: str) -> None:
+    if isinstance(predictions, (str, bytes, Mapping)) or len(predictions) < least:
+        raise ValueError(f"predictions: expected a list of the predictions of {least} or more {what}")
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name}: {value!r} is not a whole number from {least}")
