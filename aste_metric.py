@@ -585,6 +585,7 @@ class AsteMetric(Staging, evaluate.Metric):
         """
         counted = self._count(predictions, references, duplicates, ignore_case, groups)
         counts, with_polarity = counted.counts, counted.with_polarity
+        as_text = counted.triplets.aspect_spans is None
         result = score(counts.names, counts.table.sum(axis=0))
         if not as_text and not with_polarity:
             result["relaxed"] = None
@@ -604,7 +605,6 @@ class AsteMetric(Staging, evaluate.Metric):
             ]
         if return_errors:
             result["errors"] = _errors(counted.triplets, counted.given, counts, counted.ids, duplicates, with_polarity)
-        as_text = counted.triplets.aspect_spans is None
         result["signature"] = "|".join(
             ["aste", f"v:{VERSION}", f"pairing:{counted.pairing}", f"match:{'text' if as_text else 'tokens'}"]
             + [f"duplicates:{duplicates}"]
