@@ -1,0 +1,290 @@
+"""Every command on real files, with predictions made from gold; its figures are those of `compute`."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from conftest import DATA, ROOT, benchmark_file, load, perturbed
+
+import formats.aste
+import formats.docred
+import formats.propsegment
+import score
+
+GOLD = {
+    "aste": "aste/v2/14lap/test_triplets.txt",
+    "docred": "docred/test_revised.json",
+    "propsegment": "propsegment/propositions.test.json",
+}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """From a benchmark and a seed to files of predictions and references."""
+    folder = tmp_path_factory.mktemp("predictions")
+
+    @cache
+    def files(benchmark, seed=1):
+        if benchmark == "sentivent":
+            both = json.loads(perturbed("sentivent", 30, seed))
+            paths = [folder / f"sentivent-{seed}-{side}.jsonl" for side in ("predictions", "references")]
+            for path, side in zip(paths, ("predictions", "references"), strict=True):
+                path.write_text("".join(json.dumps(record) + "\n" for record in both[side]))
+            return tuple(map(str, paths))
+        if benchmark == "entailment":
+            gold = benchmark_file("propsegment/relationships.dev.json")
+            wanted = ("entail", "neutral", "contradict")
+            labels = [wanted[(at * 7 + seed) % 3] for at in range(len(json.loads(gold.read_text())))]
+            path = folder / f"labels-{seed}.jsonl"
+            path.write_text("".join(json.dumps({"label": label}) + "\n" for label in labels))
+            return str(path), str(gold)
+        gold = benchmark_file(GOLD[benchmark])
+        path = folder / f"{benchmark}-{seed}.txt"
+        path.write_text(perturbed(benchmark, gold, seed))
+        return str(path), str(gold)
+
+    return files
+
+
+def computed(benchmark, files, config=None, **options):
+    reader = __import__(f"formats.{benchmark}", fromlist=["read"]).read
+    predictions, references = (reader(path).records for path in files)
+    return load(benchmark, config).compute(predictions=predictions, references=references, **options)
+
+
+def as_json(result):
+    return json.loads(json.dumps(result))
+
+
+def run(capsys, *arguments, code=0):
+    """Standard output and standard error of a command."""
+    assert score.main([str(argument) for argument in arguments]) == code
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+CASES = [
+    ("aste", "aste", [], {}),
+    ("aste", "aste", ["--duplicates", "pairs"], {"duplicates": "pairs"}),
+    ("docred", "docred", [], {}),
+    ("docred", "docred", ["--train", str(DATA / "docred/dev_revised.json"), "--threshold", "0.5"], "train"),
+    ("propsegment", "propsegment", ["--threshold", "0.5", "--empty", "skip"], {"threshold": 0.5, "empty": "skip"}),
+    ("entailment", "propsegment", [], {}),
+    (
+        "sentivent",
+        "sentivent",
+        ["--include-factuality", "--no-relaxed"],
+        {"include_factuality": True, "relaxed": False},
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "benchmark", "given", "options"), CASES)
+def test_a_command_gives_the_figures_of_compute(what, benchmark, given, options, made, capsys, tmp_path):
+    files = made(what)
+    if options == "train":
+        options = {"train": str(benchmark_file("docred/dev_revised.json")), "threshold": 0.5}
+    expected = computed(benchmark, files, "entailment" if what == "entailment" else None, **options)
+    out, err = run(capsys, benchmark, *files, *given, "--json", tmp_path / "result.json", "--csv")
+    assert json.loads((tmp_path / "result.json").read_text()) == as_json(expected)
+    lines = list(csv.DictReader(io.StringIO(out)))
+    of_csv = {(line["table"], line["row"], line["measure"]): line["value"] for line in lines}
+    for name, value in expected.items():
+        if isinstance(value, float):
+            assert float(of_csv["scores", name, "value"]) == value
+        elif isinstance(value, int):
+            assert int(of_csv["counts", name, "value"]) == value
+    assert of_csv["signature", "", ""] == expected["signature"]
+    assert [line.split(":")[0] for line in err.splitlines()] == ["predictions", "references"]
+
+
+def test_every_figure_is_in_the_csv(made, capsys):
+    result = computed("sentivent", made("sentivent"))
+    out, _ = run(capsys, "sentivent", *made("sentivent"), "--csv")
+    found = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
+    for profile in ("strict", "relaxed"):
+        for name, row in result[profile].items():
+            if "f1" in row:
+                for key, value in row.items():
+                    assert found[profile, name, key] == str(value)
+    for component, rows in result["strict"]["classification_report"].items():
+        for label, row in rows.items():
+            for key, value in row.items():
+                assert found[f"strict.classification_report.{component}", label, key] == str(value)
+    assert found["weights.active", "event_trigger", "value"] == str(result["weights"]["active"]["event_trigger"])
+
+
+def test_tables_of_all_forms_show_the_same_figures(made, capsys):
+    result = computed("aste", made("aste"))
+    plain, markdown, latex = (
+        run(capsys, "aste", *made("aste"), *form)[0] for form in ([], ["--markdown"], ["--latex"])
+    )
+    f1 = f"{result['aspect']['f1']:.2f}"
+    assert any(line.split()[:1] == ["aspect"] and f1 in line.split() for line in plain.splitlines())
+    row = f"| aspect | {result['aspect']['precision']:.2f} | {result['aspect']['recall']:.2f} | {f1} |"
+    assert row in markdown and f"`{result['signature']}`" in markdown
+    assert r"aspect\_polarity & " in latex and r"\toprule" in latex and latex.count(r"\begin{tabular}") == 4
+    assert "\x1b" not in plain
+
+
+def test_errors_and_counts_of_documents_go_to_files(made, capsys, tmp_path):
+    files = made("docred")
+    expected = computed("docred", files, per_document=True, return_errors=True)
+    run(capsys, "docred", *files, "--errors", tmp_path / "e.jsonl", "--per-document", tmp_path / "d.jsonl.gz")
+    errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
+    documents = [json.loads(line) for line in gzip.decompress((tmp_path / "d.jsonl.gz").read_bytes()).splitlines()]
+    assert errors == as_json(expected["errors"]) and documents == expected["per_document"]
+
+
+def test_the_data_version_and_what_it_does_not_hold_are_said(capsys):
+    gold = benchmark_file("aste/v1/14lap_test.txt")
+    out, err = run(capsys, "aste", gold, gold, "--json", "-")
+    assert "format v1, 339 records, 57 aspects without opinion" in err
+    assert json.loads(out)["f1"] == 100.0
+
+
+def test_other_forms_of_files(made, capsys, tmp_path):
+    predictions, references = made("aste")
+    expected = computed("aste", (predictions, references))["f1"]
+    packed = tmp_path / "predictions.txt.gz"
+    packed.write_bytes(gzip.compress(Path(predictions).read_bytes()))
+    lines = tmp_path / "references.jsonl"
+    formats.aste.write(formats.aste.read(references).records, lines, "jsonl")
+    parquet = tmp_path / "references.parquet"
+    pa.parquet.write_table(pa.Table.from_pylist(formats.aste.read(references).records), str(parquet))
+    for given in ((packed, references), (predictions, lines), (packed, parquet)):
+        out, _ = run(capsys, "aste", *given, "--json", "-")
+        assert json.loads(out)["f1"] == expected
+    gold = formats.docred.read(benchmark_file(GOLD["docred"])).records[:20]
+    pa.parquet.write_table(pa.Table.from_pylist([formats.docred._row(record) for record in gold]), str(parquet))
+    facts = [
+        {"title": record["title"], "h_idx": label["h"], "t_idx": label["t"], "r": label["r"]}
+        for record in gold
+        for label in record["labels"][::2]
+    ]
+    (tmp_path / "result.json").write_text(json.dumps(facts))
+    out, _ = run(capsys, "docred", tmp_path / "result.json", parquet, "--json", "-")
+    assert json.loads(out) == as_json(load("docred").compute(predictions=facts, references=gold))
+
+
+def test_standard_input_and_clean_standard_output(made):
+    predictions, references = made("aste")
+    command = [sys.executable, str(ROOT / "score.py"), "aste", "-", references, "--json", "-"]
+    done = subprocess.run(command, input=Path(predictions).read_text(), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == as_json(computed("aste", made("aste")))
+    assert done.stderr.splitlines()[0] == "predictions: standard input: format v2, 328 records"
+
+
+def test_sequence_output_is_read_against_the_tokens_of_the_references(capsys, tmp_path):
+    sentences = [["Ann", "sings", "and", "dances", "."], ["No", "claim", "here", "."]]
+    gold = [{"tokens": t, "propositions": p} for t, p in zip(sentences, ([[0, 1], [0, 3]], []), strict=True)]
+    formats.propsegment.write(tmp_path / "gold.jsonl", gold)
+    (tmp_path / "output.txt").write_text("[M] Ann sings [/M] and dances .\n\n")
+    given = ("propsegment", tmp_path / "output.txt", tmp_path / "gold.jsonl", "--format", "sequence", "--json", "-")
+    assert json.loads(run(capsys, *given)[0])["micro"]["recall"] == 0.5
+
+
+def test_options_are_those_of_the_metric():
+    for benchmark in score.BENCHMARKS.values():
+        wanted = set()
+        for task in benchmark.tasks or (None,):
+            wanted |= set(load(benchmark.name, task).option_checks)
+        command = score.program.get_command(None, benchmark.name)
+        names = {parameter.name for parameter in command.params}
+        assert wanted - {"return_errors"} <= names
+        described = [p for p in command.params if p.name in wanted]
+        assert all(parameter.help and len(parameter.help) > 20 for parameter in described)
+
+
+def test_intervals(made, capsys):
+    if "confidence_level" not in load("aste").option_checks:
+        pytest.skip("the metric has no intervals")
+    result = computed("aste", made("aste"), confidence_level=0.9)
+    given = ("aste", *made("aste"), "--confidence")
+    out, _ = run(capsys, *given, "--confidence-level", "0.9", "--json", "-")
+    assert json.loads(out) == as_json(result)
+    out, _ = run(capsys, *given, "--csv")
+    values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
+    low, high = (float(values["scores", "f1", end]) for end in ("low", "high"))
+    assert low < result["confidence_intervals"]["f1"][0] < result["confidence_intervals"]["f1"][1] < high
+
+
+WRONG = [
+    (["aste", "{missing}", "{gold}"], "missing.txt: No such file or directory"),
+    (["aste", "{broken}", "{gold}"], "broken.txt:2: "),
+    (["aste", "{gold}", "{gold}", "--duplicates", "some"], "duplicates: 'some' is not one of set, count, pairs"),
+    (["aste", "{gold}", "{gold}", "--duplicate", "set"], "No such option"),
+    (["aste", "{gold}", "{gold}", "--format", "v9"], "'v9' is not one of"),
+    (["aste", "{gold}"], "Missing argument"),
+    (["aste", "-", "-"], "standard input (-) holds one file only"),
+    (["aste", "{gold}", "{gold}", "--json", "-", "--csv"], "cannot share standard output"),
+    (["nothing", "{gold}", "{gold}"], "No such command"),
+    (["aste", "{gold}", "{gold}", "--json", "{missing}/x"], "x: No such file or directory"),
+    (["propsegment", "{gold}", "{gold}"], "error: "),
+    (["docred", "{gold}", "{gold}"], "error: "),
+    (["sentivent", "{gold}", "{gold}"], "error: "),
+    (["docred", "{docred}", "{docred}", "--threshold", "nan"], "threshold: "),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG)
+def test_mistakes_are_one_line_and_code_two(arguments, words, capsys, tmp_path):
+    paths = {
+        "missing": str(tmp_path / "missing.txt"),
+        "broken": str(tmp_path / "broken.txt"),
+        "gold": str(tmp_path / "gold.txt"),
+        "docred": str(ROOT / "examples/docred/references.json"),
+    }
+    line = "the screen is large####[([1], [3], 'POS')]\n"
+    Path(paths["gold"]).write_text(line * 2)
+    Path(paths["broken"]).write_text(line + "the screen is large####[([1], [9], 'POS')]\n")
+    out, err = run(capsys, *(argument.format(**paths) for argument in arguments), code=2)
+    last = err.splitlines()[-1]
+    assert out == "" and words in last and last.startswith("error: ") and "Traceback" not in err
+    assert len([line for line in err.splitlines() if line.startswith("error: ")]) == 1
+
+
+def test_debug_shows_where(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        score.main(["aste", str(tmp_path / "missing"), str(tmp_path / "missing"), "--debug"])
+
+
+def test_a_closed_pipe_is_no_error(made):
+    command = f"{sys.executable} {ROOT / 'score.py'} aste {' '.join(made('aste'))} --csv 2>&1 >/dev/full; echo $?"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in done.stdout and "No space left" in done.stdout
+
+
+def test_progress_shows_on_a_terminal_and_only_for_long_work(monkeypatch):
+    def seen(work):
+        main, side = pty.openpty()
+        with os.fdopen(side, "w") as terminal:
+            monkeypatch.setattr(sys, "stderr", terminal)
+            with score.working("counting the sheep"):
+                work()
+        monkeypatch.undo()
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(main, 4096)
+            except OSError:
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        os.close(main)
+        return b"".join(chunks).decode()
+
+    assert "sheep" not in seen(lambda: None)
+    monkeypatch.setattr(score, "_PATIENCE", 0.0)
+    assert "sheep" in seen(lambda: __import__("time").sleep(0.3))
