@@ -461,6 +461,80 @@ def _score_command(benchmark: Benchmark) -> click.Command:
     )
 
 
+def _side(format: str) -> str:
+    """Which side records of a format are for; where both sides are alike, it does not matter."""
+    if format in ("documents", "rows", "propositions", "relationships"):
+        return "references"
+    return "predictions"
+
+
+def _validate(benchmark: Benchmark, file: str, **arguments: Any) -> None:
+    import validation
+
+    reading = {name: arguments[name] for name in benchmark.reading if arguments.get(name)}
+    formats = _formats(benchmark)
+    format = arguments.get("format") or "auto"
+    with working(f"checking {file}"):
+        name = "<stdin>" if file == "-" else file
+        if _is_parquet(file) or format in ("parquet", "xmi") or file.endswith((".xmi", ".xml")):
+            source = read(benchmark, file, format, **reading)
+            located = validation.Located(source.records, [None] * len(source.records), source.format)
+            problems: list[Any] = []
+        else:
+            located, problems = validation.read_pieces(
+                file, lambda text, form: formats.read(text, form, **reading), format
+            )
+        side = arguments.get("side") or _side(located.format)
+        if located.format != "facts":
+            task = _task(benchmark, arguments, Source(name, located.records, located.format, {}))
+            metric = load_metric(benchmark, task)
+            # DocRED's predictions join by title, of which a document has one and its facts each have it.
+            key = "id" if benchmark.name != "docred" else "title" if side == "references" else None
+            problems += validation.record_problems(
+                lambda records: metric._read(side, records), side, located.records, located.lines, key
+            )
+        if not problems and arguments.get("references"):
+            # What only both sides show.
+            gold = read_references(benchmark, arguments["references"], arguments)
+            metric = load_metric(benchmark, _task(benchmark, arguments, gold))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    metric.compute(predictions=located.records, references=gold.records)
+                except ValueError as error:
+                    problems.append(validation.Problem(None, "", str(error)))
+    problems.sort(key=lambda problem: problem.line or 0)
+    if arguments.get("json"):
+        listed = [problem._asdict() for problem in problems]
+        _write(arguments["json"], json.dumps({"problems": listed}, ensure_ascii=False, indent=1) + "\n")
+    if arguments.get("json") != "-":
+        for problem in problems:
+            parts = [name if problem.line is None else f"{name}:{problem.line}", problem.place, problem.problem]
+            click.echo(": ".join(part for part in parts if part))
+    count = f"{len(problems):,} problem{'s' * (len(problems) != 1)}" if problems else "no problem"
+    say(f"{name}: format {located.format}, {len(located.records):,} records read as {side}, {count}")
+    if problems:
+        raise click.exceptions.Exit(2)
+
+
+def _validate_command(benchmark: Benchmark) -> click.Command:
+    tasks = [click.Option(["--task"], type=click.Choice(list(benchmark.tasks)))] if benchmark.tasks else []
+    return click.Command(
+        benchmark.name,
+        callback=lambda **arguments: _validate(benchmark, **arguments),
+        help=f"List all that is wrong with a file of {benchmark.title}.",
+        params=[
+            click.Argument(["file"], type=_PATH),
+            click.Option(["--side"], type=click.Choice(["predictions", "references"]), help="Where formats are alike."),
+            click.Option(["--references"], type=_PATH, metavar="FILE", help="Check predictions against these too."),
+            *_reading(benchmark, references=False),
+            *tasks,
+            click.Option(["--json"], metavar="FILE", help="The problems as JSON (- is standard output)."),
+            click.Option(["--debug"], is_flag=True, help="Show where in the program an error came up."),
+        ],
+    )
+
+
 # --- the program ------------------------------------------------------------------------------------------------------
 
 
@@ -491,7 +565,9 @@ class _ByBenchmark(click.Group):
 program = _ByBenchmark(
     None,
     _score_command,
-    [],
+    [
+        _ByBenchmark("validate", _validate_command, [], help="List all problems of a file, with line and place."),
+    ],
     help="Score predictions on SENTiVENT, PropSegmEnt, ASTE and DocRED.",
 )
 
@@ -500,7 +576,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        return program.main(given, prog_name="score.py", standalone_mode=False) or 0
+        # Without its standalone mode, click returns the code of an `Exit`.
+        code = program.main(given, prog_name="score.py", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except click.exceptions.Exit as leave:
         return leave.exit_code
     except click.exceptions.NoArgsIsHelpError as shown:

@@ -94,6 +94,8 @@ def test_a_command_gives_the_figures_of_compute(what, benchmark, given, options,
     files = made(what)
     if options == "train":
         options = {"train": str(benchmark_file("docred/dev_revised.json")), "threshold": 0.5}
+    if options == "factuality":
+        options = {"include_factuality": True, "relaxed": False}
     expected = computed(benchmark, files, "entailment" if what == "entailment" else None, **options)
     out, err = run(capsys, benchmark, *files, *given, "--json", tmp_path / "result.json", "--csv")
     assert json.loads((tmp_path / "result.json").read_text()) == as_json(expected)
@@ -288,3 +290,117 @@ def test_progress_shows_on_a_terminal_and_only_for_long_work(monkeypatch):
     assert "sheep" not in seen(lambda: None)
     monkeypatch.setattr(score, "_PATIENCE", 0.0)
     assert "sheep" in seen(lambda: __import__("time").sleep(0.3))
+
+
+# --- validate ---------------------------------------------------------------------------------------------------------
+
+TRIPLET = '{"aspect": [0], "opinion": [1], "polarity": "POS"}'
+MENTIONS = [[{"name": "x", "sent_id": 0}], [{"name": "y", "sent_id": 1}]]
+BROKEN = [
+    (
+        "aste",
+        [
+            "the screen is large####[([1], [3], 'POS')]",
+            "the screen is large####[([1], [9], 'POS'), ([1], [3], 'GOOD'), ([1], [3], 'POS'), ([1, 3], [2], 'NEG')]",
+            "the screen is large",
+            "",
+            "the screen is large####[([1], [3], 'POS'",
+        ],
+        [(2, "triplets[0]"), (2, "triplets[1]"), (2, "triplets[3]"), (3, ""), (5, "")],
+    ),
+    (
+        "aste",
+        [
+            f'{{"id": 1, "tokens": ["a", "b", "c"], "triplets": [{TRIPLET}]}}',
+            f'{{"id": 1, "tokens": ["a", "b", "c"], "triplets": [{TRIPLET.replace("[1]", "[7]")}, '
+            f"{TRIPLET.replace('[0]', '[-1]')}, {TRIPLET}, {TRIPLET.replace('POS', 'NICE')}]}}",
+            '{"id": 2,',
+            '{"tokens": ["a", "b", 3], "triplets": []}',
+        ],
+        [
+            (2, "predictions[1].triplets[1].aspect[0]"),
+            (2, "predictions[1].triplets[3].polarity"),
+            (2, "predictions[1].triplets[0].opinion[0]"),
+            (2, "predictions[1].id"),
+            (3, ""),
+            (4, "predictions[2].tokens[2]"),
+            (4, "predictions[2].id"),
+        ],
+    ),
+    (
+        "docred",
+        [
+            "[",
+            json.dumps(
+                {
+                    "title": "A",
+                    "vertexSet": [MENTIONS[0], [{"name": "y", "sent_id": -1}]],
+                    "labels": [{"h": 0, "t": 5, "r": "P1"}, {"h": 0, "t": 0, "r": "P1"}, {"h": 0, "t": 1, "r": 3}],
+                }
+            )
+            + ",",
+            json.dumps({"title": "B", "vertexSet": MENTIONS, "labels": []}) + ",",
+            json.dumps({"title": "B", "vertexSet": MENTIONS, "labels": []}) + ",",
+            json.dumps({"title": "C", "labels": []}) + "]",
+        ],
+        [
+            (2, "references[0].vertexSet[1][0].sent_id"),
+            (2, "references[0].labels[2].r"),
+            (2, "references[0].labels[0].t"),
+            (2, "references[0].labels[1].t"),
+            (4, "references[2].title"),
+            (5, ""),
+        ],
+    ),
+    (
+        "propsegment",
+        ["[[[0, 1]], [[0, -1], [1], []],", "[[2]], 7]"],
+        [(1, "predictions[1].propositions[0][1]"), (1, "predictions[1].propositions[2]"), (2, "predictions[3]")],
+    ),
+    (
+        "sentivent",
+        [
+            '{"annotations": [{"id": "e", "kind": "event", "span": [0], "type": "Deal", "negated": 2}]}',
+            '{"annotations": [], "tokens": 4}',
+            '{"annotations": 3}',
+            '{"annotations": [{"kind": "event", "span": []}, {"kind": 1, "span": [0]}]}',
+        ],
+        [
+            (1, "predictions[0].annotations[0].negated"),
+            (2, "predictions[1].tokens"),
+            (3, ""),
+            (4, "predictions[2].annotations[0].span.tokens"),
+            (4, "predictions[2].annotations[1].kind"),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("benchmark", "lines", "places"), BROKEN)
+def test_validate_lists_all_problems_with_line_and_place(benchmark, lines, places, capsys, tmp_path):
+    path = tmp_path / "file"
+    path.write_text("\n".join(lines) + "\n")
+    out, err = run(capsys, "validate", benchmark, path, "--json", "-", code=2)
+    problems = json.loads(out)["problems"]
+    assert sorted((p["line"], p["place"]) for p in problems) == sorted(places)
+    assert all(p["problem"] and "\n" not in p["problem"] for p in problems)
+    assert f"{len(places)} problems" in err
+    out, _ = run(capsys, "validate", benchmark, path, code=2)
+    assert len(out.splitlines()) == len(places) and all(line.startswith(f"{path}:") for line in out.splitlines())
+
+
+@pytest.mark.parametrize("what", ["aste", "docred", "propsegment", "sentivent", "entailment"])
+def test_validate_finds_nothing_in_good_files(what, made, capsys):
+    benchmark = "propsegment" if what == "entailment" else what
+    for path, side in zip(made(what), ("predictions", "references"), strict=True):
+        out, err = run(capsys, "validate", benchmark, path, "--side", side)
+        assert out == "" and "no problem" in err
+    run(capsys, "validate", benchmark, made(what)[0], "--references", made(what)[1])
+
+
+def test_validate_checks_predictions_against_references(made, capsys, tmp_path):
+    predictions, references = made("aste")
+    short = tmp_path / "short.txt"
+    short.write_text("".join(Path(predictions).read_text().splitlines(keepends=True)[:-1]))
+    out, _ = run(capsys, "validate", "aste", short, "--references", references, code=2)
+    assert "327" in out and "328" in out
