@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 # Keys of a row of rates, under the names that the metrics give them.
@@ -202,3 +203,172 @@ def to_csv(found: list[Table], signature: str) -> str:
                 writer.writerow([table.name, name, column, "" if value is None else value])
     writer.writerow(["signature", "", "", signature])
     return text.getvalue()
+
+
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
+def kinds_table(analysed: Any) -> Table:
+    """The kinds of error, and what the score would be without each."""
+    with_headline = any(kind.headline is not None for kind in analysed.kinds)
+    columns = [
+        "errors",
+        "f1 if mended" if analysed.headline != "balanced_accuracy" else f"{analysed.headline} if mended",
+    ]
+    columns += [f"{analysed.headline} if mended"] * with_headline
+    rows = [
+        (f"{kind.component}: {kind.kind}", [kind.errors, kind.mended, *([kind.headline] if with_headline else [])])
+        for kind in analysed.kinds
+    ]
+    return Table("kinds_of_error", columns, rows)
+
+
+# --- HTML -------------------------------------------------------------------------------------------------------------
+
+_TEMPLATES = Path(__file__).resolve().parent / "templates"
+_STRICT, _RELAXED = "#2b6cb0", "#9fc3ea"
+_WIDEST = 330
+_MOST_BARS = 30
+
+
+def to_html(scored: Any, analysed: Any) -> str:
+    """One file with tables, plots and every document, which needs no network.
+
+    Parameters
+    ----------
+    scored : score.Scored
+    analysed : analysis.Analysis
+
+    Returns
+    -------
+    str
+        Text from records is escaped, or is data that the page shows as text.
+    """
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    found = tables(scored.result)
+    by_name = {table.name: table for table in found}
+    tiles = []
+    for name, values in by_name["scores"].rows if "scores" in by_name else []:
+        low, high = (shown(value) for value in values[1:]) if values[1:] and values[1] is not None else (None, None)
+        tiles.append((title(name), shown(values[0]), low, high))
+    kinds = kinds_table(analysed)
+    text = environment.get_template("report.html").render(
+        heading=f"{_HEADINGS[scored.benchmark]}{f' ({scored.task})' if scored.task else ''}",
+        predictions=str(scored.predictions),
+        references=str(scored.references),
+        signature=scored.result["signature"],
+        tiles=tiles,
+        headline=title(analysed.headline),
+        score=shown(analysed.score),
+        kinds=[
+            {
+                "component": kind.component,
+                "kind": kind.kind,
+                "status": kind.kind if kind.kind in ("missed", "spurious") else "wrong",
+                "count": shown(kind.errors),
+                "figures": [shown(value) for value in values[1:]],
+            }
+            for kind, (_, values) in zip(analysed.kinds, kinds.rows, strict=True)
+        ],
+        kind_columns=[column.replace("_", " ") for column in kinds.columns[1:]],
+        charts=_charts(scored, found),
+        curve=" ".join(f"{50 + 350 * recall:.1f},{280 - 270 * precision:.1f}" for recall, precision in analysed.curve),
+        tables=[
+            {
+                "title": title(table.name),
+                "columns": [column.replace("_", " ") for column in table.columns],
+                "rows": [(name, [shown(value) for value in values]) for name, values in table.rows],
+            }
+            for table in found
+        ],
+        confusions=[_confusion(confusion) for confusion in analysed.confusions],
+        known=all(document.known for document in analysed.documents),
+        documents=[
+            [
+                document.name,
+                document.tokens,
+                [[item.status, item.kind, item.component, item.prediction, item.reference] for item in document.items],
+            ]
+            for document in analysed.documents
+        ],
+    )
+    # Half of a surrogate pair is a character to JSON and to Python, and to no file.
+    return text.encode("utf-8", "replace").decode()
+
+
+_HEADINGS = {"aste": "ASTE", "docred": "DocRED", "propsegment": "PropSegmEnt", "sentivent": "SENTiVENT"}
+
+
+def _confusion(confusion: Any) -> dict[str, Any]:
+    """A matrix, or the pairs that are confused most where labels are many."""
+    if not confusion.as_matrix:
+        rows = [(gold, [_cell(predicted), _cell(shown(n))]) for gold, predicted, n in confusion.most()]
+        return {"title": confusion.name, "matrix": False, "columns": ["gold", "predicted", "items"], "rows": rows}
+    most = max((n for pair, n in confusion.counts.items() if pair[0] != pair[1]), default=1)
+    rows = []
+    for gold in confusion.labels:
+        counts = [(label, confusion.counts.get((gold, label), 0)) for label in confusion.labels]
+        rows.append((gold, [_cell(shown(n), gold == label, round(100 * n / most)) for label, n in counts]))
+    return {"title": confusion.name, "matrix": True, "columns": ["", *confusion.labels], "rows": rows}
+
+
+def _cell(text: str, same: bool = False, share: int = 0) -> dict[str, Any]:
+    return {"text": text, "same": same, "share": share}
+
+
+def _charts(scored: Any, found: list[Table]) -> list[dict[str, Any]]:
+    """F1 by label with its support, and strict beside relaxed matching."""
+    scale = 1.0 if scored.benchmark == "propsegment" else 100.0
+    result = scored.result
+    pairs: list[tuple[str, float, float]] = []
+    if isinstance(result.get("relaxed"), dict) and "strict" in result:
+        pairs = [
+            (name, row["f1"], result["relaxed"][name]["f1"])
+            for name, row in result["strict"].items()
+            if _is_row(row) and _is_row(result["relaxed"].get(name))
+        ]
+    elif _is_row(result.get("relaxed")):
+        pairs = [("triplet", result["f1"], result["relaxed"]["f1"])]
+    elif _is_row(result.get("exact")):
+        pairs = [("proposition", result["exact"]["f1"], result["f1"])]
+    charts = []
+    if pairs:
+        caption = "F1: dark is strict matching, light is relaxed."
+        rows = [(name, [(strict, _STRICT), (relaxed, _RELAXED)], "") for name, strict, relaxed in pairs]
+        charts.append(_chart("Strict beside relaxed", caption, rows, scale))
+    for table in found:
+        score = next((name for name in ("f1", "f1-score") if name in table.columns), None)
+        support = next((name for name in ("support", "gold") if name in table.columns), None)
+        is_labels = "." in table.name or table.name in ("polarity", "per_relation", "per_label")
+        if score is None or support is None or not is_labels or "factuality" in table.name:
+            continue
+        at, of = table.columns.index(score), table.columns.index(support)
+        labels = [(name, values[at], values[of]) for name, values in table.rows if not name.endswith(" avg")]
+        labels = sorted((row for row in labels if row[2]), key=lambda row: -row[2])
+        if len(labels) > 1:
+            caption = "F1, and in parentheses how many gold items there are, the most frequent first"
+            caption += f" ({_MOST_BARS} of {len(labels)})." if len(labels) > _MOST_BARS else "."
+            bars = [(name, [(f1, _STRICT)], f" ({shown(n)})") for name, f1, n in labels[:_MOST_BARS]]
+            charts.append(_chart(f"F1: {table.name.replace('_', ' ')}", caption, bars, scale))
+    return charts
+
+
+def _chart(
+    heading: str, caption: str, rows: list[tuple[str, list[tuple[float, str]], str]], scale: float
+) -> dict[str, Any]:
+    """A chart of horizontal bars; a row is its name, its bars with their colours, and what follows the figures."""
+    bars, y = [], 4
+    for name, parts, after in rows:
+        drawn = []
+        for at, (value, colour) in enumerate(parts):
+            width = round(_WIDEST * (value or 0.0) / scale, 1)
+            words = shown(value) + after
+            drawn.append({"y": y + 14 * at, "width": width, "height": 12, "colour": colour, "words": words})
+        label = name if len(name) <= 26 else name[:25] + "…"
+        bars.append({"y": y, "name": name, "label": label, "parts": drawn})
+        y += 14 * len(parts) + 5
+    return {"title": heading, "caption": caption, "bars": bars, "height": y + 4}
