@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,7 +102,7 @@ def shown(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        if not math.isfinite(value) or abs(value) >= 1e6:
+        if not math.isfinite(value) or abs(value) >= _NO_SCORE:
             return f"{value:.4g}"
         return f"{value:.4f}" if 0 < abs(value) <= 1 else f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
@@ -110,6 +111,7 @@ def shown(value: Any) -> str:
 def title(name: str) -> str:
     """A table's or column's name as people write it."""
     words = name.replace("_", " ").replace(".", ", ")
+    words = re.sub(r"\b(?:f1|auc|pr|conll)\b", lambda found: found.group().upper(), words)
     return words[:1].upper() + words[1:]
 
 
@@ -229,6 +231,8 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _STRICT, _RELAXED = "#2b6cb0", "#9fc3ea"
 _WIDEST = 330
 _MOST_BARS = 30
+_NO_SCORE = 1e6
+_WIDE = 5  # columns of a table that needs the page's whole width
 
 
 def to_html(scored: Any, analysed: Any) -> str:
@@ -249,10 +253,13 @@ def to_html(scored: Any, analysed: Any) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
     found = tables(scored.result)
     by_name = {table.name: table for table in found}
     tiles = []
     for name, values in by_name["scores"].rows if "scores" in by_name else []:
+        if abs(values[0]) >= _NO_SCORE:
+            continue  # a threshold may be any number
         low, high = (shown(value) for value in values[1:]) if values[1:] and values[1] is not None else (None, None)
         tiles.append((title(name), shown(values[0]), low, high))
     kinds = kinds_table(analysed)
@@ -280,6 +287,7 @@ def to_html(scored: Any, analysed: Any) -> str:
         tables=[
             {
                 "title": title(table.name),
+                "wide": len(table.columns) > _WIDE,
                 "columns": [column.replace("_", " ") for column in table.columns],
                 "rows": [(name, [shown(value) for value in values]) for name, values in table.rows],
             }
