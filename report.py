@@ -225,6 +225,43 @@ def kinds_table(analysed: Any) -> Table:
     return Table("kinds_of_error", columns, rows)
 
 
+# --- several systems --------------------------------------------------------------------------------------------------
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row's figures, with what is a pair or a dict of figures in columns of its own."""
+    flat: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            ends = ("low", "high") if name == "interval" else (f"{name} a", f"{name} b")
+            flat |= dict(zip(ends, value, strict=True))
+        elif isinstance(value, dict):
+            flat |= {f"{name} {key}": inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _rows_table(name: str, rows: dict[str, dict[str, Any]]) -> Table:
+    flat = {key: _flat(row) for key, row in rows.items()}
+    columns = list(dict.fromkeys(column for row in flat.values() for column in row))
+    return Table(name, columns, [(key, [row.get(column) for column in columns]) for key, row in flat.items()])
+
+
+def comparison_table(name: str, scores: dict[str, dict[str, Any]]) -> Table:
+    """One system against the first: a row a headline score, with difference, p-value and interval."""
+    rows = {key: row for key, row in scores.items() if isinstance(row, dict) and "difference" in row}
+    return _rows_table(f"b: {name}", rows)
+
+
+def runs_tables(found: dict[str, Any]) -> list[Table]:
+    """Mean and deviation of each headline score, and what is computed from means."""
+    rows = {key: value for key, value in found.items() if isinstance(value, dict)}
+    figures = [(key, [value]) for key, value in found.items() if _is_number(value)]
+    made = [_rows_table("runs", rows), Table("of_all_runs", ["value"], figures)]
+    return [table for table in made if table.rows]
+
+
 # --- HTML -------------------------------------------------------------------------------------------------------------
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"

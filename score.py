@@ -62,6 +62,9 @@ BENCHMARKS = {
 }
 # Options of `compute` that follow from what is to be written.
 _FROM_OUTPUT = ("per_document", "return_errors")
+# Options of intervals, which comparisons and runs have in ways of their own.
+_INTERVALS = ("confidence_level", "n_resamples", "random_state", "interval_method")
+_HEADLINES = ("f1", "sentivent_score", "balanced_accuracy")
 
 
 # --- metrics and their options ----------------------------------------------------------------------------------------
@@ -113,14 +116,14 @@ def _value(text: str) -> Any:
         return text
 
 
-def _option_parameters(benchmark: Benchmark) -> list[click.Parameter]:
+def _option_parameters(benchmark: Benchmark, but: tuple[str, ...] = ()) -> list[click.Parameter]:
     options: dict[str, MetricOption] = {}
     for task in benchmark.tasks or (None,):
         for name, option in metric_options(load_metric(benchmark, task)).items():
             options.setdefault(name, option)
     parameters: list[click.Parameter] = []
     for option in options.values():
-        if option.name in _FROM_OUTPUT:
+        if option.name in (*_FROM_OUTPUT, *but):
             continue
         dashed = "--" + option.name.replace("_", "-")
         text = f"{option.text} ({option.kind})" if option.kind else option.text
@@ -132,9 +135,9 @@ def _option_parameters(benchmark: Benchmark) -> list[click.Parameter]:
     return parameters
 
 
-def given_options(benchmark: Benchmark, arguments: dict[str, Any]) -> dict[str, Any]:
+def given_options(benchmark: Benchmark, arguments: dict[str, Any], but: tuple[str, ...] = ()) -> dict[str, Any]:
     """The options of ``compute`` that the user gave; a metric's own defaults stand for the rest."""
-    names = {p.name for p in _option_parameters(benchmark)}
+    names = {p.name for p in _option_parameters(benchmark, but)}
     options = {
         name: _value(value) if isinstance(value, str) else value
         for name, value in arguments.items()
@@ -347,12 +350,7 @@ def score_files(benchmark: Benchmark, predictions: str, references: str, argumen
         "return_errors": detailed or arguments.get("errors") is not None,
     }
     options |= {name: True for name, wanted in switches.items() if wanted}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        result = metric.compute(predictions=predicted.records, references=gold.records, **options)
-    for warning in caught:
-        if issubclass(warning.category, UserWarning):
-            say(f"warning: {warning.message}")
+    result = _quietly(metric.compute, predictions=predicted.records, references=gold.records, **options)
     return Scored(benchmark.name, task, result, predicted, gold, options, metric)
 
 
@@ -535,6 +533,139 @@ def _validate_command(benchmark: Benchmark) -> click.Command:
     )
 
 
+class Systems(NamedTuple):
+    """Several sets of predictions on the same references."""
+
+    metric: Any
+    predictions: list[Source]
+    references: Source
+    options: dict[str, Any]
+
+
+def _read_systems(
+    benchmark: Benchmark, predictions: list[str], references: str, arguments: dict[str, Any], but: tuple[str, ...]
+) -> Systems:
+    _inputs_differ(*predictions, references)
+    options = given_options(benchmark, arguments, but)
+    gold = read_references(benchmark, references, arguments)
+    sources = [read_predictions(benchmark, path, arguments, gold) for path in predictions]
+    for number, source in enumerate(sources, start=1):
+        say(f"predictions {number}: {source}")
+    say(f"references: {gold}")
+    return Systems(load_metric(benchmark, _task(benchmark, arguments, gold)), sources, gold, options)
+
+
+def _quietly(work: Callable[..., Any], *given: Any, **options: Any) -> Any:
+    """Do work whose warnings are one line each on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        result = work(*given, **options)
+    for words in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+        say(f"warning: {words}")
+    return result
+
+
+def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> None:
+    import report
+
+    _one_on_standard_output(arguments)
+    if len(files) < 3:
+        raise click.UsageError("expected predictions of two systems or more, then the references")
+    import comparison
+
+    *paths, last = files
+    with working(f"comparing on {benchmark.title}"):
+        systems = _read_systems(benchmark, paths, last, arguments, _INTERVALS)
+        settings = {name: arguments[name] for name in ("method", "n_resamples", "random_state", "confidence_level")}
+        found = _quietly(
+            comparison.compare,
+            systems.metric,
+            [source.records for source in systems.predictions],
+            systems.references.records,
+            systems.options,
+            **settings,
+        )
+    comparisons = [
+        {"system_a": paths[0], "system_b": path, "scores": scores}
+        for path, scores in zip(paths[1:], found, strict=True)
+    ]
+    if arguments.get("json"):
+        scores = comparisons[0]["scores"]
+        headline = next((name for name in _HEADLINES if name in scores), next(iter(scores)))
+        whole = {"score": headline, **scores[headline], **settings, "references": last, "comparisons": comparisons}
+        _write(arguments["json"], json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
+    tables = [report.comparison_table(one["system_b"], one["scores"]) for one in comparisons]
+    words = "|".join(f"{name}:{value}" for name, value in settings.items())
+    _print_tables(tables, f"a: {paths[0]}|{words}", arguments)
+
+
+def _runs(benchmark: Benchmark, predictions: tuple[str, ...], references: str, **arguments: Any) -> None:
+    import report
+
+    _one_on_standard_output(arguments)
+    import comparison
+
+    but = (*_INTERVALS, "groups")
+    with working(f"scoring {len(predictions)} runs"):
+        systems = _read_systems(benchmark, list(predictions), references, arguments, but)
+        found = _quietly(
+            comparison.runs,
+            systems.metric,
+            [source.records for source in systems.predictions],
+            systems.references.records,
+            systems.options,
+        )
+    if arguments.get("json"):
+        _write(arguments["json"], json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    _print_tables(report.runs_tables(found), f"{len(predictions)} runs of {benchmark.name}", arguments)
+
+
+def _compare_command(benchmark: Benchmark) -> click.Command:
+    return click.Command(
+        benchmark.name,
+        callback=lambda **arguments: _compare(benchmark, **arguments),
+        help=f"Compare systems on {benchmark.title}, each with the first: FILES are the predictions of two or more, "
+        f"then the references.",
+        params=[
+            click.Argument(["files"], type=_PATH, nargs=-1, required=True),
+            *_option_parameters(benchmark, _INTERVALS),
+            click.Option(
+                ["--method"],
+                type=click.Choice(["randomisation", "bootstrap"]),
+                default="randomisation",
+                show_default=True,
+                help="How p-values come about.",
+            ),
+            click.Option(["--n-resamples"], type=click.IntRange(min=1), default=1000, show_default=True),
+            click.Option(["--random-state"], type=click.IntRange(min=0), default=0, show_default=True),
+            click.Option(
+                ["--confidence-level"],
+                type=click.FloatRange(0, 1, min_open=True, max_open=True),
+                default=0.95,
+                show_default=True,
+                help="Of the intervals of the differences.",
+            ),
+            *_reading(benchmark),
+            *_forms(),
+        ],
+    )
+
+
+def _runs_command(benchmark: Benchmark) -> click.Command:
+    return click.Command(
+        benchmark.name,
+        callback=lambda **arguments: _runs(benchmark, **arguments),
+        help=f"Mean and standard deviation over several runs of one system on {benchmark.title}.",
+        params=[
+            click.Argument(["predictions"], type=_PATH, nargs=-1, required=True),
+            click.Option(["--references"], type=_PATH, metavar="FILE", required=True),
+            *_option_parameters(benchmark, (*_INTERVALS, "groups")),
+            *_reading(benchmark),
+            *_forms(),
+        ],
+    )
+
+
 # --- the program ------------------------------------------------------------------------------------------------------
 
 
@@ -566,6 +697,8 @@ program = _ByBenchmark(
     None,
     _score_command,
     [
+        _ByBenchmark("compare", _compare_command, [], help="Whether systems differ by more than chance."),
+        _ByBenchmark("runs", _runs_command, [], help="Mean and deviation over the runs of one system."),
         _ByBenchmark("validate", _validate_command, [], help="List all problems of a file, with line and place."),
     ],
     help="Score predictions on SENTiVENT, PropSegmEnt, ASTE and DocRED.",

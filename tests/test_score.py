@@ -404,3 +404,113 @@ def test_validate_checks_predictions_against_references(made, capsys, tmp_path):
     short.write_text("".join(Path(predictions).read_text().splitlines(keepends=True)[:-1]))
     out, _ = run(capsys, "validate", "aste", short, "--references", references, code=2)
     assert "327" in out and "328" in out
+
+
+# --- several systems --------------------------------------------------------------------------------------------------
+
+
+class StandIn:
+    """Has the two functions of `comparison`, by plain use of `compute`."""
+
+    def scores(self, metric, predictions, references, options):
+        results = [metric.compute(predictions=p, references=references, **options) for p in predictions]
+        return [{key: value for key, value in r.items() if isinstance(value, float)} for r in results]
+
+    def compare(self, metric, predictions, references, options, **settings):
+        self.settings, self.options = settings, options
+        first, *others = self.scores(metric, predictions, references, options)
+        return [
+            {
+                name: {
+                    "difference": value - first[name],
+                    "p_value": 0.25,
+                    "interval": [-1.5, 2.5],
+                    "a": first[name],
+                    "b": value,
+                    "better": [3, 4],
+                }
+                for name, value in other.items()
+            }
+            for other in others
+        ]
+
+    def runs(self, metric, predictions, references, options):
+        found = self.scores(metric, predictions, references, options)
+        names = {name: [one[name] for one in found] for name in found[0]}
+        return {name: {"mean": sum(v) / len(v), "standard_deviation": max(v) - min(v)} for name, v in names.items()}
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    found = StandIn()
+    monkeypatch.setitem(sys.modules, "comparison", found)
+    return found
+
+
+@pytest.mark.parametrize("benchmark", ["aste", "docred", "propsegment", "sentivent"])
+def test_compare_gives_files_and_settings_on_and_shows_what_comes_back(benchmark, made, capsys, stand_in, tmp_path):
+    first, gold = made(benchmark)
+    second = made(benchmark, 2)[0]
+    if benchmark == "sentivent":
+        second = first
+    given = ("compare", benchmark, first, second, first, gold, "--n-resamples", "50", "--confidence-level", "0.9")
+    out, err = run(capsys, *given, "--json", tmp_path / "c.json", "--csv")
+    found = json.loads((tmp_path / "c.json").read_text())
+    a, b = (computed(benchmark, (path, gold)) for path in (first, second))
+    headline = "sentivent_score" if benchmark == "sentivent" else "f1"
+    assert found["score"] == headline and (found["a"], found["b"]) == (a[headline], b[headline])
+    assert found["difference"] == b[headline] - a[headline]
+    assert found["p_value"] == 0.25 and found["interval"] == [-1.5, 2.5]
+    assert [c["system_b"] for c in found["comparisons"]] == [second, first]
+    assert found["comparisons"][1]["scores"][headline]["difference"] == 0.0
+    assert stand_in.settings == {
+        "method": "randomisation",
+        "n_resamples": 50,
+        "random_state": 0,
+        "confidence_level": 0.9,
+    }
+    values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
+    assert values[f"b: {second}", headline, "low"] == "-1.5" and values[f"b: {second}", headline, "better b"] == "4"
+    assert len(err.splitlines()) == 4
+    assert "difference" in run(capsys, *given)[0]
+
+
+def test_compare_and_runs_pass_options_of_the_metric_on(made, capsys, stand_in):
+    files = made("aste")
+    run(capsys, "compare", "aste", files[0], files[0], files[1], "--duplicates", "pairs", "--csv")
+    assert stand_in.options == {"duplicates": "pairs"}
+    gold = files[1]
+    out, _ = run(capsys, "runs", "aste", gold, "--references", gold, "--duplicates", "pairs", "--json", "-")
+    assert json.loads(out)["f1"]["mean"] == computed("aste", (gold, gold), duplicates="pairs")["f1"] > 100
+
+
+def test_runs_shows_means_and_deviations(made, capsys, stand_in, tmp_path):
+    gold = made("aste")[1]
+    paths = [made("aste", seed)[0] for seed in (1, 2, 3)]
+    out, _ = run(capsys, "runs", "aste", *paths, "--references", gold, "--json", tmp_path / "r.json", "--markdown")
+    f1 = [computed("aste", (path, gold))["f1"] for path in paths]
+    found = json.loads((tmp_path / "r.json").read_text())
+    assert found["f1"]["mean"] == pytest.approx(sum(f1) / 3)
+    assert f"| f1 | {sum(f1) / 3:.2f} | {max(f1) - min(f1):.2f} |" in out
+
+
+def test_compare_needs_two_systems(made, capsys, stand_in):
+    _, err = run(capsys, "compare", "aste", *made("aste"), code=2)
+    assert err == "error: expected predictions of two systems or more, then the references\n"
+    _, err = run(capsys, "runs", "aste", made("aste")[0], code=2)
+    assert "--references" in err and len(err.splitlines()) == 1
+
+
+def test_compare_and_runs_with_their_own_module(made, capsys):
+    pytest.importorskip("comparison")
+    first, gold = made("aste")
+    second = made("aste", 2)[0]
+    out, _ = run(capsys, "compare", "aste", first, second, first, gold, "--n-resamples", "100", "--json", "-")
+    found = json.loads(out)
+    a, b = (computed("aste", (path, gold))["f1"] for path in (first, second))
+    assert (found["a"], found["b"]) == pytest.approx((a, b)) and found["difference"] == pytest.approx(b - a)
+    assert found["interval"][0] <= found["difference"] <= found["interval"][1]
+    same = found["comparisons"][1]["scores"]["f1"]
+    assert same["p_value"] == 1 and same["difference"] == 0
+    out, _ = run(capsys, "runs", "aste", first, second, "--references", gold, "--csv")
+    assert str((a + b) / 2)[:10] in out
