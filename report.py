@@ -70,6 +70,11 @@ def tables(result: dict[str, Any]) -> list[Table]:
         rows = {key: value for key, value in values.items() if _is_row(value)}
         figures = {key: value for key, value in values.items() if _is_number(value)}
         inner = {key: value for key, value in values.items() if isinstance(value, dict) and key not in rows}
+        for key, value in inner.items():
+            # A row that has tables of its own: both come, one after the other.
+            if _is_number(value.get("f1")):
+                rows[key] = {name: figure for name, figure in value.items() if _is_number(figure)}
+                inner[key] = {name: table for name, table in value.items() if isinstance(table, dict)}
         if path and figures and not rows and not inner:
             found.append(Table(path, ["value"], [(key, [value]) for key, value in figures.items()]))
         else:
@@ -232,9 +237,10 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     """A row's figures, with what is a pair or a dict of figures in columns of its own."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
-        if isinstance(value, (list, tuple)) and len(value) == 2:
-            ends = ("low", "high") if name == "interval" else (f"{name} a", f"{name} b")
-            flat |= dict(zip(ends, value, strict=True))
+        if name == "interval":
+            flat |= dict(zip(("low", "high"), value or (None, None), strict=True))
+        elif isinstance(value, list):
+            flat |= {f"run {number}": figure for number, figure in enumerate(value, start=1)}
         elif isinstance(value, dict):
             flat |= {f"{name} {key}": inner for key, inner in value.items()}
         else:
@@ -295,8 +301,8 @@ def to_html(scored: Any, analysed: Any) -> str:
     by_name = {table.name: table for table in found}
     tiles = []
     for name, values in by_name["scores"].rows if "scores" in by_name else []:
-        if abs(values[0]) >= _NO_SCORE:
-            continue  # a threshold may be any number
+        if abs(values[0]) >= _NO_SCORE or "." in name:
+            continue  # a threshold may be any number, and what is within a table is found there
         low, high = (shown(value) for value in values[1:]) if values[1:] and values[1] is not None else (None, None)
         tiles.append((title(name), shown(values[0]), low, high))
     kinds = kinds_table(analysed)

@@ -636,7 +636,7 @@ def _compare_command(benchmark: Benchmark) -> click.Command:
                 show_default=True,
                 help="How p-values come about.",
             ),
-            click.Option(["--n-resamples"], type=click.IntRange(min=1), default=1000, show_default=True),
+            click.Option(["--n-resamples"], type=click.IntRange(min=1), default=10_000, show_default=True),
             click.Option(["--random-state"], type=click.IntRange(min=0), default=0, show_default=True),
             click.Option(
                 ["--confidence-level"],

@@ -427,7 +427,7 @@ class StandIn:
                     "interval": [-1.5, 2.5],
                     "a": first[name],
                     "b": value,
-                    "better": [3, 4],
+                    "better": {"a": 3, "b": 4},
                 }
                 for name, value in other.items()
             }
@@ -437,7 +437,10 @@ class StandIn:
     def runs(self, metric, predictions, references, options):
         found = self.scores(metric, predictions, references, options)
         names = {name: [one[name] for one in found] for name in found[0]}
-        return {name: {"mean": sum(v) / len(v), "standard_deviation": max(v) - min(v)} for name, v in names.items()}
+        return {
+            name: {"mean": sum(v) / len(v), "standard_deviation": max(v) - min(v), "values": v}
+            for name, v in names.items()
+        }
 
 
 @pytest.fixture
@@ -491,7 +494,8 @@ def test_runs_shows_means_and_deviations(made, capsys, stand_in, tmp_path):
     f1 = [computed("aste", (path, gold))["f1"] for path in paths]
     found = json.loads((tmp_path / "r.json").read_text())
     assert found["f1"]["mean"] == pytest.approx(sum(f1) / 3)
-    assert f"| f1 | {sum(f1) / 3:.2f} | {max(f1) - min(f1):.2f} |" in out
+    cells = [sum(f1) / 3, max(f1) - min(f1), *f1]
+    assert f"| f1 | {' | '.join(f'{cell:.2f}' for cell in cells)} |" in out and "| run 3 |" in out
 
 
 def test_compare_needs_two_systems(made, capsys, stand_in):
@@ -513,4 +517,9 @@ def test_compare_and_runs_with_their_own_module(made, capsys):
     same = found["comparisons"][1]["scores"]["f1"]
     assert same["p_value"] == 1 and same["difference"] == 0
     out, _ = run(capsys, "runs", "aste", first, second, "--references", gold, "--csv")
-    assert str((a + b) / 2)[:10] in out
+    values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
+    assert float(values["runs", "f1", "mean"]) == pytest.approx((a + b) / 2)
+    assert float(values["runs", "f1", "run 2"]) == pytest.approx(b)
+    assert 0 < float(values["runs", "f1_of_means", "mean"]) < 100
+    _, err = run(capsys, "compare", "aste", first, gold, first, "--groups", "[1, 2]", code=2)
+    assert "groups" in err.splitlines()[-1]
