@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 # Keys of a row of rates, under the names that the metrics give them.
 _RATES = ("precision", "recall", "f1", "f1-score")
+_P = "p_value"
+_NO_SCORE = 1e6  # what is larger is a threshold without end
 _DETAILS = ("per_document", "errors", "confidence_intervals")
 
 
@@ -28,11 +30,29 @@ class Table(NamedTuple):
     columns : list of str
     rows : list of (str, list)
         The name of each row and its figures; None where there is none.
+    heading : str or None
+        What stands above it, if not its name.
     """
 
     name: str
     columns: list[str]
     rows: list[tuple[str, list[Any]]]
+    heading: str | None = None
+
+    def cells(self) -> list[tuple[str, list[str]]]:
+        """The rows as text, the scores of a row alike in decimals; a p-value always has four."""
+        made = []
+        for name, values in self.rows:
+            scores = [abs(v) for c, v in zip(self.columns, values, strict=True) if isinstance(v, float) and c != _P]
+            small = all(score <= 1 or score >= _NO_SCORE for score in scores)
+            cells = [shown(v, small or c == _P) for c, v in zip(self.columns, values, strict=True)]
+            made.append((name, cells))
+        return made
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+        return title(self.name) if self.heading is None else self.heading
 
 
 def _is_number(value: Any) -> bool:
@@ -102,14 +122,15 @@ def tables(result: dict[str, Any]) -> list[Table]:
     ]
 
 
-def shown(value: Any) -> str:
-    """A figure as tables show it: scores in percent have two decimals, those in [0, 1] four."""
+def shown(value: Any, small: bool | None = None) -> str:
+    """A figure as tables show it: scores in percent have two decimals, those in [0, 1] (`small`) four."""
     if value is None:
         return "–"
     if isinstance(value, float):
         if not math.isfinite(value) or abs(value) >= _NO_SCORE:
             return f"{value:.4g}"
-        return f"{value:.4f}" if 0 < abs(value) <= 1 else f"{value:.2f}"
+        small = abs(value) <= 1 if small is None else small
+        return f"{value:.4f}" if small and value else f"{value:.2f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
@@ -135,12 +156,12 @@ def to_terminal(found: list[Table], signature: str) -> None:
     on_terminal = sys.stdout.isatty()
     console = Console(width=None if on_terminal else 200, highlight=False)
     for table in found:
-        drawn = RichTable(title=Text(title(table.name)), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        drawn = RichTable(title=Text(table.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
         drawn.add_column("")
         for column in table.columns:
             drawn.add_column(Text(column.replace("_", " ")), justify="right")
-        for name, values in table.rows:
-            drawn.add_row(Text(name), *(Text(shown(value)) for value in values))
+        for name, cells in table.cells():
+            drawn.add_row(Text(name), *map(Text, cells))
         console.print(drawn)
     console.print(Text(signature), soft_wrap=True)
 
@@ -157,9 +178,9 @@ def to_markdown(found: list[Table], signature: str) -> str:
             f"| | {' | '.join(escape(column.replace('_', ' ')) for column in table.columns)} |",
             "|---|" + "---:|" * len(table.columns),
         ]
-        for name, values in table.rows:
-            lines.append(f"| {escape(name)} | {' | '.join(escape(shown(value)) for value in values)} |")
-        parts.append(f"### {escape(title(table.name))}\n\n" + "\n".join(lines) + "\n")
+        for name, cells in table.cells():
+            lines.append(f"| {escape(name)} | {' | '.join(map(escape, cells))} |")
+        parts.append(f"### {escape(table.title)}\n\n" + "\n".join(lines) + "\n")
     return "\n".join([*parts, f"`{signature}`\n"])
 
 
@@ -181,11 +202,11 @@ def to_latex(found: list[Table], signature: str) -> str:
     parts = ["% needs \\usepackage{booktabs}", f"% {signature}"]
     for table in found:
         header = " & ".join(["", *(escape(column.replace("_", " ")) for column in table.columns)])
-        body = [" & ".join(map(escape, [name, *map(shown, values)])) + r" \\" for name, values in table.rows]
+        body = [" & ".join(map(escape, [name, *cells])) + r" \\" for name, cells in table.cells()]
         parts += [
             r"\begin{table}",
             r"\centering",
-            rf"\caption{{{escape(title(table.name))}}}",
+            rf"\caption{{{escape(table.title)}}}",
             rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
             r"\toprule",
             header + r" \\",
@@ -254,10 +275,10 @@ def _rows_table(name: str, rows: dict[str, dict[str, Any]]) -> Table:
     return Table(name, columns, [(key, [row.get(column) for column in columns]) for key, row in flat.items()])
 
 
-def comparison_table(name: str, scores: dict[str, dict[str, Any]]) -> Table:
+def comparison_table(first: str, name: str, scores: dict[str, dict[str, Any]]) -> Table:
     """One system against the first: a row a headline score, with difference, p-value and interval."""
     rows = {key: row for key, row in scores.items() if isinstance(row, dict) and "difference" in row}
-    return _rows_table(f"b: {name}", rows)
+    return _rows_table(name, rows)._replace(heading=f"a is {first}, b is {name}")
 
 
 def runs_tables(found: dict[str, Any]) -> list[Table]:
@@ -274,7 +295,6 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _STRICT, _RELAXED = "#2b6cb0", "#9fc3ea"
 _WIDEST = 330
 _MOST_BARS = 30
-_NO_SCORE = 1e6
 _WIDE = 5  # columns of a table that needs the page's whole width
 
 
@@ -300,11 +320,11 @@ def to_html(scored: Any, analysed: Any) -> str:
     found = tables(scored.result)
     by_name = {table.name: table for table in found}
     tiles = []
-    for name, values in by_name["scores"].rows if "scores" in by_name else []:
-        if abs(values[0]) >= _NO_SCORE or "." in name:
-            continue  # a threshold may be any number, and what is within a table is found there
-        low, high = (shown(value) for value in values[1:]) if values[1:] and values[1] is not None else (None, None)
-        tiles.append((title(name), shown(values[0]), low, high))
+    if "scores" in by_name:
+        for (name, values), (_, cells) in zip(by_name["scores"].rows, by_name["scores"].cells(), strict=True):
+            # A threshold may be any number, and what is within a table is found there.
+            if abs(values[0]) < _NO_SCORE and "." not in name:
+                tiles.append((title(name), cells[0], *(cells[1:] if values[-1] is not None else ()), None, None)[:4])
     kinds = kinds_table(analysed)
     text = environment.get_template("report.html").render(
         heading=f"{_HEADINGS[scored.benchmark]}{f' ({scored.task})' if scored.task else ''}",
@@ -320,19 +340,19 @@ def to_html(scored: Any, analysed: Any) -> str:
                 "kind": kind.kind,
                 "status": kind.kind if kind.kind in ("missed", "spurious") else "wrong",
                 "count": shown(kind.errors),
-                "figures": [shown(value) for value in values[1:]],
+                "figures": cells[1:],
             }
-            for kind, (_, values) in zip(analysed.kinds, kinds.rows, strict=True)
+            for kind, (_, cells) in zip(analysed.kinds, kinds.cells(), strict=True)
         ],
         kind_columns=[column.replace("_", " ") for column in kinds.columns[1:]],
         charts=_charts(scored, found),
         curve=" ".join(f"{50 + 350 * recall:.1f},{280 - 270 * precision:.1f}" for recall, precision in analysed.curve),
         tables=[
             {
-                "title": title(table.name),
+                "title": table.title,
                 "wide": len(table.columns) > _WIDE,
                 "columns": [column.replace("_", " ") for column in table.columns],
-                "rows": [(name, [shown(value) for value in values]) for name, values in table.rows],
+                "rows": table.cells(),
             }
             for table in found
         ],

@@ -480,7 +480,7 @@ def _validate(benchmark: Benchmark, file: str, **arguments: Any) -> None:
             problems: list[Any] = []
         else:
             located, problems = validation.read_pieces(
-                file, lambda text, form: formats.read(text, form, **reading), format
+                file, lambda text, form: formats.read(text, form, **reading), format, getattr(formats, "detect", None)
             )
         side = arguments.get("side") or _side(located.format)
         if located.format != "facts":
@@ -594,9 +594,9 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
         headline = next((name for name in _HEADLINES if name in scores), next(iter(scores)))
         whole = {"score": headline, **scores[headline], **settings, "references": last, "comparisons": comparisons}
         _write(arguments["json"], json.dumps(whole, ensure_ascii=False, indent=1) + "\n")
-    tables = [report.comparison_table(one["system_b"], one["scores"]) for one in comparisons]
+    tables = [report.comparison_table(paths[0], one["system_b"], one["scores"]) for one in comparisons]
     words = "|".join(f"{name}:{value}" for name, value in settings.items())
-    _print_tables(tables, f"a: {paths[0]}|{words}", arguments)
+    _print_tables(tables, words, arguments)
 
 
 def _runs(benchmark: Benchmark, predictions: tuple[str, ...], references: str, **arguments: Any) -> None:

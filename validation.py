@@ -99,7 +99,9 @@ def _detected(pieces: list[tuple[int, str]], read: Read) -> str:
     return "auto"
 
 
-def read_pieces(source: str, read: Read, format: str = "auto") -> tuple[Located, list[Problem]]:
+def read_pieces(
+    source: str, read: Read, format: str = "auto", detect: Callable[[TextFile], str] | None = None
+) -> tuple[Located, list[Problem]]:
     """Read what can be read of a text file.
 
     Parameters
@@ -109,6 +111,8 @@ def read_pieces(source: str, read: Read, format: str = "auto") -> tuple[Located,
     read : callable
         From an open text file and the name of a format to a `formats.files.Corpus`.
     format : str
+    detect : callable, optional
+        From a text file to its format, where not every piece shows it.
 
     Returns
     -------
@@ -118,7 +122,8 @@ def read_pieces(source: str, read: Read, format: str = "auto") -> tuple[Located,
     pieces, error = _pieces(file, read, format)
     if error is not None:
         return Located([], [], format), [_of_file(str(error), file.name)]
-    format = _detected(pieces, read) if format == "auto" else format
+    if format == "auto":
+        format = _detected(pieces, read) if detect is None else detect(file)
     found = Located([], [], format)
     problems: list[Problem] = []
     for line, text in pieces:

@@ -232,9 +232,9 @@ def test_a_report_holds_all_figures_and_documents_and_needs_no_network(name, ext
     n_errors = Counter(e["kind"] if e["kind"] in ("missed", "spurious") else "wrong" for e in found.result["errors"])
     assert {s: n for s, n in statuses.items() if s != "right"} == dict(n_errors)
     for table in report.tables(found.result):
-        for row, values in table.rows:
-            assert f"<td>{row.replace('&', '&amp;')}</td>" in html
-            assert all(f"<td>{report.shown(value)}</td>" in html for value in values)
+        for row, cells in table.cells():
+            assert f"<td>{escape(row)}</td>" in html
+            assert all(f"<td>{cell}</td>" in html for cell in cells)
 
 
 def test_intervals_are_in_every_form():
@@ -249,6 +249,16 @@ def test_intervals_are_in_every_form():
     assert "| f1 | 50.00 | 41.25 | 58.75 |" in report.to_markdown(found, "x")
     assert "f1 & 50.00 & 41.25 & 58.75" in report.to_latex(found, "x")
     assert "scores,f1,low,41.25" in report.to_csv(found, "x")
+
+
+def test_the_scores_of_a_row_have_as_many_decimals():
+    rows = [("x", [70.5, 0.25, 0.03, 1234]), ("y", [0.5, 1.0, 0.5, 0]), ("z", [None, -1.7e308, 0.0, 2])]
+    table = report.Table("t", ["a", "difference", "p_value", "n"], rows)
+    assert table.cells() == [
+        ("x", ["70.50", "0.25", "0.0300", "1,234"]),
+        ("y", ["0.5000", "1.0000", "0.5000", "0"]),
+        ("z", ["–", "-1.7e+308", "0.00", "2"]),
+    ]
 
 
 def test_signs_of_a_form_are_escaped_in_it():

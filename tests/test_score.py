@@ -299,6 +299,11 @@ MENTIONS = [[{"name": "x", "sent_id": 0}], [{"name": "y", "sent_id": 1}]]
 BROKEN = [
     (
         "aste",
+        ["the screen is large####[([1], [9], 'POS'), ([1], [3], 'GOOD')]", "the screen is large"],
+        [(1, "triplets[0]"), (1, "triplets[1]"), (2, "")],
+    ),
+    (
+        "aste",
         [
             "the screen is large####[([1], [3], 'POS')]",
             "the screen is large####[([1], [9], 'POS'), ([1], [3], 'GOOD'), ([1], [3], 'POS'), ([1, 3], [2], 'NEG')]",
@@ -473,7 +478,7 @@ def test_compare_gives_files_and_settings_on_and_shows_what_comes_back(benchmark
         "confidence_level": 0.9,
     }
     values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
-    assert values[f"b: {second}", headline, "low"] == "-1.5" and values[f"b: {second}", headline, "better b"] == "4"
+    assert values[second, headline, "low"] == "-1.5" and values[second, headline, "better b"] == "4"
     assert len(err.splitlines()) == 4
     assert "difference" in run(capsys, *given)[0]
 
