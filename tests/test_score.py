@@ -528,3 +528,15 @@ def test_compare_and_runs_with_their_own_module(made, capsys):
     assert 0 < float(values["runs", "f1_of_means", "mean"]) < 100
     _, err = run(capsys, "compare", "aste", first, gold, first, "--groups", "[1, 2]", code=2)
     assert "groups" in err.splitlines()[-1]
+
+
+def test_clusters_give_propositions_their_text(capsys, tmp_path):
+    gold = benchmark_file("propsegment/propositions.dev.json")
+    predictions = tmp_path / "predictions.json"
+    predictions.write_text(perturbed("propsegment", gold))
+    clusters = benchmark_file("propsegment/document_clusters.dev.json")
+    given = ("propsegment", predictions, gold, "--clusters", clusters, "--html", tmp_path / "r.html", "--json", "-")
+    out, _ = run(capsys, *given)
+    assert json.loads(out)["f1"] == computed("propsegment", (predictions, gold))["f1"]
+    text = (tmp_path / "r.html").read_text()
+    assert '"film", "marks", "the", "directorial", "debut"' in text
