@@ -283,10 +283,8 @@ def comparison_table(first: str, name: str, scores: dict[str, dict[str, Any]]) -
 
 def runs_tables(found: dict[str, Any]) -> list[Table]:
     """Mean and deviation of each headline score, and what is computed from means."""
-    rows = {key: value for key, value in found.items() if isinstance(value, dict)}
-    figures = [(key, [value]) for key, value in found.items() if _is_number(value)]
-    made = [_rows_table("runs", rows), Table("of_all_runs", ["value"], figures)]
-    return [table for table in made if table.rows]
+    rows = {key: {"mean": value} if _is_number(value) else value for key, value in found.items()}
+    return [_rows_table("runs", rows)]
 
 
 # --- HTML -------------------------------------------------------------------------------------------------------------
