@@ -63,7 +63,7 @@ def read(source: str | Path | IO[str], format: str = "auto", span_format: str = 
     _check("format", format, ("auto", *FORMATS))
     _check("span_format", span_format, SPAN_FORMATS)
     file = read_text(source)
-    format = _detect(file) if format == "auto" else format
+    format = detect(file) if format == "auto" else format
     if format in ("v2", "span-aste"):
         ends = span_format == "ends" or (span_format == "auto" and format == "span-aste")
         gaps = span_format == "indices"
@@ -82,7 +82,8 @@ def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name}: {value!r} is not one of {', '.join(choices)}")
 
 
-def _detect(file: TextFile) -> str:
+def detect(file: TextFile) -> str:
+    """The format of a file, by its first line; what looks like nothing else is generated text."""
     first = next((text for _, text in file.lines()), "").lstrip()
     whole = _json(file.text) if first.startswith("[") else None
     if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triples" in whole[0]:
