@@ -23,10 +23,10 @@ from .matching import (
     Matches,
     Spans,
     beside,
-    common,
     concatenate,
     explain,
     match,
+    meet,
     most_pairs,
     number,
     number_spans,
@@ -335,24 +335,22 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
     longer = triplets.n_words.max(axis=0)[different.example] > 1
     by_length = different.table(n_documents, longer, 2)
     tables["single_word"], tables["multi_word"] = by_length[:, 0], by_length[:, 1]
-    if triplets.aspect_spans is not None:
-        tables["relaxed"] = _relaxed(triplets, different, n_documents)
+    if triplets.aspect_spans is not None and triplets.opinion_spans is not None:
+        terms = (triplets.aspect_spans, triplets.opinion_spans)
+        tables["relaxed"] = _relaxed(triplets, terms, different, n_documents)
     return Counts(list(tables), beside(tables.values()), different, compared)
 
 
-def _relaxed(triplets: Triplets, different: Matches, n_documents: int) -> np.ndarray:
+def _relaxed(triplets: Triplets, terms: tuple[Spans, Spans], different: Matches, n_documents: int) -> np.ndarray:
     """Pairs of different triplets of equal polarity whose aspects overlap and whose opinions overlap, one to one.
 
     The count needs no more than the largest number of pairs; which of them overlap most does not change it.
     """
     left, right = (different.example[different.counts[:, side] > 0] for side in (PREDICTED, GOLD))
     group = number(triplets.document, triplets.polarity)
-    by_aspect, by_opinion = (
-        overlaps(terms.take(left), group[left], terms.take(right), group[right])
-        for terms in (triplets.aspect_spans, triplets.opinion_spans)
-        if terms is not None
-    )
-    both, _ = common(by_aspect, by_opinion, len(right))
+    aspects, opinions = ([spans.take(side) for side in (left, right)] for spans in terms)
+    by_aspect = overlaps(aspects[0], group[left], aspects[1], group[right])
+    both = meet(*opinions, by_aspect.left, by_aspect.right)
     partner = most_pairs(by_aspect.left[both], by_aspect.right[both], len(left), len(right))
     table = different.table(n_documents)
     paired = triplets.document[left[partner >= 0]]

@@ -370,6 +370,34 @@ def _columns(group: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, int]:
     return consecutive(number(group, token))
 
 
+def meet(left: Spans, right: Spans, left_at: np.ndarray, right_at: np.ndarray) -> np.ndarray:
+    """Whether two spans share a token, for many pairs of spans, none of them empty.
+
+    Where neither has a gap, first and last tokens tell.
+
+    Parameters
+    ----------
+    left, right : Spans
+    left_at, right_at : ndarray of int, shape (m,)
+        Which spans each pair is of.
+
+    Returns
+    -------
+    ndarray of bool, shape (m,)
+    """
+    sides = ((left, left_at), (right, right_at))
+    first = [side.tokens[side.offsets[:-1]][at] for side, at in sides]
+    last = [side.tokens[side.offsets[1:] - 1][at] for side, at in sides]
+    found = np.maximum(*first) <= np.minimum(*last)
+    gap = np.logical_or(
+        *(end - start >= side.lengths[at] for (side, at), start, end in zip(sides, first, last, strict=True))
+    )
+    for pair in np.flatnonzero(found & gap).tolist():
+        tokens = [side.tokens[side.offsets[at[pair]] : side.offsets[at[pair] + 1]] for side, at in sides]
+        found[pair] = not set(tokens[0].tolist()).isdisjoint(tokens[1].tolist())
+    return found
+
+
 def common(first: Edges, second: Edges, n_right: int) -> tuple[np.ndarray, np.ndarray]:
     """The pairs that are in both: where they stand in the first, and in the second."""
     n_right = max(n_right, 1)

@@ -133,6 +133,16 @@ def test_overlaps_against_set_intersection(left, right):
     assert list(zip(*(column.tolist() for column in edges), strict=True)) == expected
 
 
+filled = st.lists(st.frozensets(st.integers(0, 9), min_size=1), min_size=1, max_size=6)
+
+
+@given(filled, filled)
+def test_meet_against_set_intersection(left, right):
+    i, j = (grid.ravel() for grid in np.indices((len(left), len(right))))
+    found = matching.meet(*(spans_of([list(tokens) for tokens in side]) for side in (left, right)), i, j)
+    assert found.tolist() == [bool(a & b) for a in left for b in right]
+
+
 @given(grouped, grouped)
 def test_dice(left, right):
     sides = [spans_of([list(tokens) for _, tokens in side]) for side in (left, right)]
