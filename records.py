@@ -31,7 +31,7 @@ SIDES = ("predictions", "references")
 LISTED = 5  # an error names up to so many ids
 INT32_MAX = 2**31 - 1
 FEW = 4  # records that are read sooner by a walk than by setting up a conversion
-CHUNK = 2048  # records read at a time: they stay in the processor's cache, and an unusual one slows only its own down
+CHUNK = 8192  # records read at a time: they stay in the processor's cache, and an unusual one slows only its own down
 
 # What pyarrow raises on values that do not fit; UnicodeEncodeError (a lone surrogate) is a ValueError, and SystemError
 # comes of numpy arrays without a dimension, LookupError of mappings that pyarrow takes for sequences.
@@ -89,7 +89,7 @@ class Node:
     looks : bool
         Whether `plain` has anything to look at.
     tells : bool
-        Whether a converted column shows that there is nothing to look at.
+        Whether a converted column shows which values there is nothing to look at in.
     """
 
     arrow: pa.DataType
@@ -118,9 +118,9 @@ class Node:
         This sees every container of a corpus, so it stays within C: maps over methods, and sets of types.
         """
 
-    def suspects(self, array: pa.Array) -> bool:
-        """Of a node that `tells`, whether this column gives `plain` a reason to look."""
-        return True
+    def suspects(self, array: pa.Array) -> np.ndarray:
+        """Of a node that `tells`, the rows of a converted column that `plain` must look at."""
+        return np.arange(len(array))
 
     def resembles(self, value: Any) -> bool:
         """Whether a value is meant to be of this kind, if perhaps a mistaken one."""
@@ -329,7 +329,7 @@ class Items(Node):
         self.item, self.minimum, self.what = item, minimum, what
         # pyarrow reads a string as the list of its letters, so an empty one as an empty list of anything.
         self.looks = item.looks or isinstance(item, Text) or not minimum
-        self.tells = isinstance(item, Text)
+        self.tells = not item.looks
         self.arrow = pa.list_(item.arrow)
         self.forms = item.forms
 
@@ -355,12 +355,14 @@ class Items(Node):
         if self.item.looks:
             self.item.plain(list(chain.from_iterable(values)), form)
 
-    def suspects(self, array: pa.Array) -> bool:
-        # A list may have been a text if each of its items is a letter, or if it has none.
-        is_letter = pc.equal(pc.utf8_length(array.values), 1).fill_null(False).to_numpy(zero_copy_only=False)
+    def suspects(self, array: pa.Array) -> np.ndarray:
+        # A list may have been a text if it has no item, or if each of its items is a letter.
         offsets = array.offsets.to_numpy()
-        n_letters = np.diff(np.concatenate([[0], np.cumsum(is_letter)])[offsets])
-        return bool(((n_letters == np.diff(offsets)) & _present(array)).any())
+        lengths = np.diff(offsets)
+        if isinstance(self.item, Text):
+            is_letter = pc.equal(pc.utf8_length(array.values), 1).fill_null(False).to_numpy(zero_copy_only=False)
+            lengths = lengths - np.diff(np.concatenate([[0], np.cumsum(is_letter)])[offsets])
+        return np.flatnonzero((lengths == 0) & _present(array))
 
     def read(self, value: Any) -> list:
         if not self.resembles(value):
@@ -391,7 +393,7 @@ class Length(Node):
     def plain(self, values: list, form: int) -> None:
         self.items.plain(values, form)
 
-    def suspects(self, array: pa.Array) -> bool:
+    def suspects(self, array: pa.Array) -> np.ndarray:
         return self.items.suspects(array)
 
     def settle(self, array: pa.Array) -> pa.Array:
@@ -426,7 +428,7 @@ class Optional(Node):
                 values = [value for value in values if value is not None]
             self.node.plain(values, form)
 
-    def suspects(self, array: pa.Array) -> bool:
+    def suspects(self, array: pa.Array) -> np.ndarray:
         return self.node.suspects(array)
 
     def read(self, value: Any) -> Any:
@@ -551,8 +553,13 @@ class Record(Node):
         if self.aliases and not all(map(self.aliases.keys().isdisjoint, values)):
             raise _Unusual
         for name, node in self.fields.items():
-            if node.looks and not (node.tells and array is not None and not node.suspects(array.field(name))):
-                node.plain(list(map(dict.get, values, repeat(name))), min(form, node.forms - 1))
+            if not node.looks:
+                continue
+            some = values
+            if node.tells and array is not None:
+                some = [values[row] for row in node.suspects(array.field(name)).tolist()]
+            if some:
+                node.plain(list(map(dict.get, some, repeat(name))), min(form, node.forms - 1))
 
     def read(self, value: Any) -> dict:
         if not isinstance(value, Mapping):
@@ -622,7 +629,7 @@ class Rows(Items):
         super().__init__(item, what)
         named = {field: column for column, field in (columns or {}).items()}
         self.columns = {field: named.get(field, field) for field in item.fields}
-        self.forms, self.looks = item.forms + 1, True
+        self.forms, self.looks, self.tells = item.forms + 1, True, False
 
     def wire(self, form: int) -> pa.DataType:
         if form < self.item.forms:

@@ -1,7 +1,7 @@
 """ASTE against a stock `evaluate.Metric`: the same features, the same headline, counted with Python sets.
 
-Once with triplets alone, and once with ids and tokens beside them: ours looks at every token, the stock path at the first
-of each sentence.
+Once with triplets alone, and once with ids and tokens beside them: ours looks at every token, the stock path at the
+first of each sentence.
 
 The corpora are made here: sentences of 5 to 30 tokens with up to four triplets, and predictions that repeat, alter and
 drop them. Also how time and peak memory grow with the number of sentences.
