@@ -130,15 +130,19 @@ def read_pieces(
         if not text.strip() and format in _SPAN_LINES:
             continue
         try:
-            records = read(_named(text + "\n", file.name), format).records
+            corpus = read(_named(text + "\n", file.name), format)
         except ValueError as mistake:
             problem = _of_file(str(mistake), file.name)
             inner = list(_triplets_alone(text, file.name, read, format)) if format in _SPAN_LINES else []
             for place, words in inner or [(problem.place, problem.problem)]:
                 problems.append(Problem(line + (problem.line or 1) - 1, place, words))
             continue
-        found.records.extend(records)
-        found.lines.extend([line] * len(records))
+        found.records.extend(corpus.records)
+        found.lines.extend([line] * len(corpus.records))
+        problems += [Problem(line + at - 1, "", f"{words!r} cannot be read") for at, words in corpus.unparsed]
+        n_copies = 0 if corpus.unparsed else corpus.format_notes.get("unparsed", 0)
+        if n_copies:
+            problems.append(Problem(line, "", f"{n_copies} copies do not line up with the sentence"))
     return found, problems
 
 

@@ -401,6 +401,15 @@ def test_validate_finds_nothing_in_good_files(what, made, capsys):
     run(capsys, "validate", benchmark, made(what)[0], "--references", made(what)[1])
 
 
+def test_validate_names_generated_text_that_cannot_be_read(capsys, tmp_path):
+    (tmp_path / "a.txt").write_text("(a, b, positive); (c, d)\nnonsense\n")
+    out, _ = run(capsys, "validate", "aste", tmp_path / "a.txt", code=2)
+    assert out.splitlines() == [
+        f"{tmp_path / 'a.txt'}:1: '(c, d)' cannot be read",
+        f"{tmp_path / 'a.txt'}:2: 'nonsense' cannot be read",
+    ]
+
+
 def test_validate_checks_predictions_against_references(made, capsys, tmp_path):
     predictions, references = made("aste")
     short = tmp_path / "short.txt"
