@@ -433,7 +433,7 @@ def most_pairs(left: np.ndarray, right: np.ndarray, n_left: int, n_right: int) -
     if not len(left):
         return partner
     nodes = n_left + n_right
-    component = connected_components(_graph(left, n_left + right, (nodes, nodes)), directed=False)[1][left]
+    component = connected(left, n_left + right, nodes)[left]
     few = np.bincount(component)[component] <= _FEW_EDGES
     if few.any():
         graph = _graph(left[few], right[few], (n_left, n_right))
@@ -487,6 +487,11 @@ def _hopcroft_karp(left: list[int], right: list[int]) -> dict[int, int]:
                 elif layer.get(holder[j], -1) == layer[path[-1]] + 1:
                     taken.append(j)
                     path.append(holder[j])
+
+
+def connected(left: np.ndarray, right: np.ndarray, n_nodes: int) -> np.ndarray:
+    """The connected component of each node of a graph, numbered from 0, from its edges."""
+    return connected_components(_graph(left, right, (n_nodes, n_nodes)), directed=False)[1]
 
 
 def _graph(left: np.ndarray, right: np.ndarray, shape: tuple[int, int]) -> csr_array:
@@ -689,8 +694,8 @@ def _by_component(
     if not len(left):
         return np.zeros(0, np.int64)
     nodes = n_left + n_right
-    graph = _graph(left, n_left + right, (nodes, nodes))
-    n_components, component = connected_components(graph, directed=False)
+    component = connected(left, n_left + right, nodes)
+    n_components = int(component.max()) + 1
     edge_component = component[left]
     sizes = np.stack([np.bincount(part, minlength=n_components) for part in (component[:n_left], component[n_left:])])
 

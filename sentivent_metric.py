@@ -15,8 +15,6 @@ import evaluate
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from .coreference import (
     chain_statistics,
@@ -35,6 +33,7 @@ from .matching import (
     align_by,
     common,
     concatenate,
+    connected,
     divide,
     explain,
     match,
@@ -792,8 +791,7 @@ def _corpus(annotated: Annotations, document_of: np.ndarray, n_predicted: int, n
         tables[name] = Table(int(np.sum(~gold[order])), document[order], columns, left_out)
 
     related = annotated.relations[COREFERENCE]
-    graph = csr_array((np.ones(related.shape[1], bool), tuple(related)), shape=(len(column), len(column)))
-    chain = connected_components(graph, directed=False)[1][tables["event"].columns["trigger"]]
+    chain = connected(related[0], related[1], len(column))[tables["event"].columns["trigger"]]
     chained = np.unique(document_of[annotated.record[related[0]]])
     return Corpus(n_documents, tables, annotated.spans, span_number, labels, chain, chained)
 

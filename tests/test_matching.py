@@ -324,3 +324,15 @@ def test_assignment_in_integers_against_scipy(n_rows, n_columns, data):
     rows, columns = matching._assign_integers(weights.astype(object))
     assert len(set(rows.tolist())) == len(set(columns.tolist())) == min(n_rows, n_columns)
     assert weights[rows, columns].sum() == weights[linear_sum_assignment(weights, maximize=True)].sum()
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=8))
+def test_connected_against_merging_sets(edges):
+    groups = [{node} for node in range(8)]
+    for i, j in edges:
+        merged = {node for group in groups if i in group or j in group for node in group}
+        groups = [group for group in groups if not group & merged] + [merged]
+    component = matching.connected(array([i for i, _ in edges]), array([j for _, j in edges]), 8).tolist()
+    assert sorted(map(sorted, groups)) == sorted(
+        [node for node in range(8) if component[node] == at] for at in set(component)
+    )
