@@ -55,6 +55,7 @@ from .records import (
     one_of,
     owners,
     pair,
+    present,
 )
 from .resampling import Statistics, add_intervals, number_groups
 
@@ -176,7 +177,7 @@ def _check_uniform(side: str, column: pa.StructArray) -> None:
 
     texts = [triplets.field(name).field("text") for name in ("aspect", "opinion")]
     if {text.null_count for text in texts} not in ({0}, {len(triplets)}):
-        is_text = np.stack([text.is_valid().to_numpy(zero_copy_only=False) for text in texts])
+        is_text = np.stack([present(text) for text in texts])
         term, triplet = min(np.argwhere(is_text != is_text[0, 0]).tolist(), key=lambda found: found[::-1])
         kinds = ("token indices", "text") if is_text[0, 0] else ("text", "token indices")
         raise ValueError(

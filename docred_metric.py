@@ -61,6 +61,7 @@ from .records import (
     lists,
     one_of,
     owners,
+    present,
     rows,
     shown,
 )
@@ -379,10 +380,6 @@ def _fact_place(predictions: pa.StructArray, offsets: np.ndarray, fact: int) -> 
     return f"predictions[{record}]{within}"
 
 
-def _valid(column: pa.Array) -> np.ndarray:
-    return column.is_valid().to_numpy(zero_copy_only=False)
-
-
 def _indices(column: pa.Array) -> np.ndarray:
     """Entity indices as int64, -1 where there is none."""
     return integers(column.fill_null(-1)).astype(np.int64)
@@ -391,7 +388,7 @@ def _indices(column: pa.Array) -> np.ndarray:
 def _check_predictions(predictions: pa.StructArray) -> None:
     """Refuse facts without a pair of entities, and from an entity to itself."""
     offsets, facts = lists(predictions.field("relations"))
-    given = {name: _valid(facts.field(name)) for name in _PAIR_FIELDS}
+    given = {name: present(facts.field(name)) for name in _PAIR_FIELDS}
     incomplete = ~(given["h_idx"] & given["t_idx"]) & ~(given["head"] & given["tail"])
     if incomplete.any():
         fact = int(np.argmax(incomplete))
@@ -578,7 +575,7 @@ def _entities(references: pa.StructArray, n_unknown: int) -> Documents:
     mention_offsets, mentions = lists(entities)
     sentence = mentions.field("sent_id")
     if sentence.null_count < len(sentence) and sentence.null_count:
-        mention = int(np.argmin(_valid(sentence)))
+        mention = int(np.argmin(present(sentence)))
         raise ValueError(
             f"{_mention_place('references', entity_offsets, mention_offsets, mention)}.sent_id: missing, "
             f"expected a sentence index, as other mentions have one"
@@ -604,7 +601,7 @@ def _mention_place(side: str, entity_offsets: np.ndarray, mention_offsets: np.nd
 def _names(documents: Documents, side: str, option: str) -> pa.Array:
     """The names of all mentions; an error if one has none."""
     if documents.name.null_count:
-        mention = int(np.argmin(_valid(documents.name)))
+        mention = int(np.argmin(present(documents.name)))
         entity_offsets = np.append(documents.first_entity[: documents.n_known], documents.n_entities.sum())
         place = _mention_place(side, entity_offsets, np.append(documents.first_mention, len(documents.name)), mention)
         raise ValueError(f"{place}.name: missing, expected a name, which {option} needs")
@@ -675,7 +672,7 @@ def _seen(training: list[TrainingFacts], documents: Documents, gold: Gold, vocab
         pc.index_in(column, known)
         for column, known in ((head, names.dictionary), (tail, names.dictionary), (relation, vocabulary))
     ]
-    usable = np.logical_and.reduce([_valid(column) for column in triples])
+    usable = np.logical_and.reduce([present(column) for column in triples])
     shown_head, shown_tail, shown_relation = (_indices(column)[usable] for column in triples)
     fact, left, right = documents.mentions(gold.document, gold.head, gold.tail)
     code = integers(names.indices).astype(np.int64)
@@ -898,7 +895,7 @@ def _check_relations(predictions: pa.StructArray, references: pa.StructArray, ca
     """Refuse facts and labels of a relation that is not among the candidates."""
     for side, column, name in (("references", references, "labels"), ("predictions", predictions, "relations")):
         offsets, facts = lists(column.field(name))
-        inside = _valid(pc.index_in(facts.field("r"), pa.array(candidates, pa.string())))
+        inside = present(pc.index_in(facts.field("r"), pa.array(candidates, pa.string())))
         if not inside.all():
             at = int(np.argmin(inside))
             record = int(np.searchsorted(offsets, at, side="right")) - 1
@@ -913,7 +910,7 @@ def _check_fields(
 ) -> None:
     for name in names:
         if facts.field(name).null_count:
-            at = int(np.argmin(_valid(facts.field(name))))
+            at = int(np.argmin(present(facts.field(name))))
             raise ValueError(
                 f"{_fact_place(predictions, offsets, at)}.{name}: missing, "
                 f"expected {_FACT_FIELDS[name].what}, which match={match!r} needs"
@@ -1020,7 +1017,7 @@ def _dense(
     na: bool,
 ) -> Dense:
     column = predictions.field("scores")
-    given = np.flatnonzero(_valid(column))
+    given = np.flatnonzero(present(column))
     names = relation_names or []
     no_relation = next((index for index, name in enumerate(names) if name in _NO_RELATION), None)
     relations = np.array([index for index in range(len(names)) if index != no_relation], np.int64)

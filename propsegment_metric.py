@@ -65,6 +65,7 @@ from .records import (
     one_of,
     owners,
     pair,
+    present,
     shown,
 )
 from .resampling import Statistics, add_intervals, number_groups
@@ -583,7 +584,7 @@ def _count_segmentation(
     groups: list[str] | None = None,
     **_: Any,
 ) -> _Segmented:
-    has_reference = references.field("propositions").is_valid().to_numpy(zero_copy_only=False)
+    has_reference = present(references.field("propositions"))
     pairing = _paired(predictions.field("id"), references.field("id"), has_reference, "a reference response")
     _check_inside("predictions", predictions, references.field("tokens"), pairing.order)
     check_same_length(predictions.field("tokens"), references.field("tokens"), pairing.order)
@@ -804,7 +805,7 @@ def _codes(column: pa.StructArray, side: str, label_names: dict[int, str] | None
     """Each label as an index into `_ALL_LABELS`, -1 where an entry has none."""
     codes = integers(pc.index_in(column.field("label"), pa.array(_ALL_LABELS)).fill_null(-1)).astype(np.int64)
     numbers = column.field("integer")
-    at = np.flatnonzero(numbers.is_valid().to_numpy(zero_copy_only=False))
+    at = np.flatnonzero(present(numbers))
     if not len(at):
         return codes
     given = integers(numbers.drop_null())

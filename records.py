@@ -362,7 +362,7 @@ class Items(Node):
         if isinstance(self.item, Text):
             is_letter = pc.equal(pc.utf8_length(array.values), 1).fill_null(False).to_numpy(zero_copy_only=False)
             lengths = lengths - np.diff(np.concatenate([[0], np.cumsum(is_letter)])[offsets])
-        return np.flatnonzero((lengths == 0) & _present(array))
+        return np.flatnonzero((lengths == 0) & present(array))
 
     def read(self, value: Any) -> list:
         if not self.resembles(value):
@@ -416,11 +416,11 @@ class Optional(Node):
     def settle(self, array: pa.Array) -> pa.Array:
         if not array.null_count:
             return self.node.settle(array)
-        present = self.node.settle(array.drop_null())
+        filled = self.node.settle(array.drop_null())
         # Each value takes its place again; the places of nulls point to nothing.
-        valid = _present(array)
+        valid = present(array)
         places = pa.array(np.cumsum(valid) - 1, mask=~valid)
-        return present.take(places)
+        return filled.take(places)
 
     def plain(self, values: list, form: int) -> None:
         if self.looks:
@@ -806,11 +806,6 @@ def _entries(column: pa.MapArray) -> pa.ListArray:
     return pa.ListArray.from_arrays(column.offsets, entries)
 
 
-def _present(array: pa.Array) -> np.ndarray:
-    """Which values are not null."""
-    return array.is_valid().to_numpy(zero_copy_only=False)
-
-
 def _relist(array: pa.ListArray, values: pa.Array) -> pa.ListArray:
     """The lists of `array` over other values."""
     return pa.ListArray.from_arrays(array.offsets, values)
@@ -929,6 +924,11 @@ def lists(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
 def integers(column: pa.Array) -> np.ndarray:
     """A column of integers without nulls."""
     return column.to_numpy(zero_copy_only=False)
+
+
+def present(column: pa.Array) -> np.ndarray:
+    """Which values of a column are not null."""
+    return column.is_valid().to_numpy(zero_copy_only=False)
 
 
 def owners(offsets: np.ndarray) -> np.ndarray:
