@@ -7,6 +7,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 # Before evaluate is imported: its caches, away from the user's and from each other's.
 _HOME = tempfile.mkdtemp(prefix="metrics-test-")
@@ -19,7 +20,6 @@ import pytest  # noqa: E402
 ROOT = Path(__file__).parent.parent
 SHARED = ROOT.parent / "shared"
 DATA = Path(os.environ.get("BENCHMARK_DATA", SHARED / "data"))
-sys.path.insert(0, str(ROOT))
 
 evaluate.utils.logging.set_verbosity_error()
 # Machines are shared: how long an example takes says nothing.
@@ -27,22 +27,12 @@ hypothesis.settings.register_profile("shared", deadline=None)
 hypothesis.settings.load_profile("shared")
 
 
-import records  # noqa: E402
+def load(name: str, config_name: str | None = None, **kwargs: Any) -> Any:
+    """The metric `name` through `evaluate.load`, from its file."""
+    return evaluate.load(str(ROOT / f"{name}_metric.py"), config_name, **kwargs)
 
 
-def load(name, config_name=None, **kwargs):
-    """The metric `name` through `evaluate.load`, from its file; small batches are read the fast way too."""
-    metric = evaluate.load(str(ROOT / f"{name}_metric.py"), config_name, **kwargs)
-    staging = next(kind for kind in type(metric).__mro__ if kind.__name__ == "Staging")
-    setattr(sys.modules[staging.__module__], "FEW", 0)  # noqa: B010  a module has no such attribute for mypy
-    return metric
-
-
-# The tests are about few records, which the fast way is not used for otherwise.
-records.FEW = 0
-
-
-def benchmark_file(name):
+def benchmark_file(name: str) -> Path:
     """A file of the benchmarks, or a skipped test."""
     path = DATA / name
     if not path.exists():
@@ -50,7 +40,7 @@ def benchmark_file(name):
     return path
 
 
-def expected(seed=1):
+def expected(seed: int = 1) -> Any:
     """What scores must come out on predictions made with a seed."""
     path = DATA.parent / "expected" / f"seed{seed}.json"
     if not path.exists():
@@ -59,7 +49,7 @@ def expected(seed=1):
 
 
 @cache
-def perturbed(benchmark, source, seed=1):
+def perturbed(benchmark: str, source: object, seed: int = 1) -> str:
     """The output of the script that makes imperfect predictions from gold, as text."""
     script = DATA.parent / "tools" / "perturb.py"
     if not script.exists():

@@ -1,36 +1,81 @@
-"""`records`: the fast and the careful way agree, and what is refused is named with its place."""
+"""`records`: what is read, what is refused with which words, and that reading many values is reading each of them."""
 
+import math
 from array import array
 from collections import ChainMap, UserDict, deque
+from collections.abc import Mapping
 from fractions import Fraction
+from numbers import Integral, Real
 
 import datasets
 import numpy as np
-import pyarrow as pa
 import pytest
-from conftest import ROOT  # noqa: F401  puts the project on the path
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import records
-from records import (
-    Choice,
+from spanscore.metrics.columns import Lists, Struct, is_present
+from spanscore.metrics.mistakes import Mistakes, Places, Refused
+from spanscore.metrics.records import (
+    ByKind,
     Either,
-    Flag,
-    Identifier,
-    Integer,
     Items,
-    Mistake,
-    Number,
+    Length,
     Optional,
     Record,
-    Text,
-    convert,
+    Rows,
+    check_inside,
+    has_items,
+    read_all,
+    read_sound,
+    read_value,
+    to_records,
 )
+from spanscore.metrics.values import CheckedText, Choice, Flag, Identifier, Integer, Number, Text
 
-TERM = Either("a term", indices=Items(Integer("an index"), "indices", minimum=1), text=Text("a text", blank=False))
+
+def plain(column):
+    """A column as Python values, None for missing ones."""
+    present = is_present(column).tolist()
+    if isinstance(column, Struct):
+        fields = {name: plain(field) for name, field in column.fields.items()}
+        values = [{name: field[at] for name, field in fields.items()} for at in range(len(column))]
+    elif isinstance(column, Lists):
+        items = plain(column.items)
+        values = [items[a:b] for a, b in zip(column.offsets[:-1].tolist(), column.offsets[1:].tolist(), strict=True)]
+    else:
+        values = column.tolist()
+    return [value if here else None for value, here in zip(values, present, strict=True)]
+
+
+def mistakes_of(values, node, name="records"):
+    """What is wrong with a batch, each mistake as path and words."""
+    mistakes = Mistakes()
+    read_all(values, node, Places.of_batch(name), mistakes)
+    return mistakes.sorted()
+
+
+def read(values, node, name="records"):
+    """A batch as Python values, or a ValueError for its first mistake."""
+    mistakes = Mistakes()
+    column = read_all(values, node, Places.of_batch(name), mistakes)
+    mistakes.raise_first()
+    return plain(column)
+
+
+def kind_of_term(value):
+    if isinstance(value, str):
+        return "text"
+    return "indices" if has_items(value) and not isinstance(value, Mapping) else None
+
+
+TERM = Either(
+    "a term",
+    choose=kind_of_term,
+    by_type=True,
+    indices=Items(Integer("an index"), "indices", minimum=1),
+    text=Text("a text", blank=False),
+)
 INNER = Record(
-    {"term": TERM, "label": Choice({"A": "A", "B": "B", "a": "A"}), "score": Optional(Number())},
+    {"term": TERM, "label": Choice(["A", "B"], {"a": "A"}), "score": Optional(Number())},
     "an inner record",
     as_tuple=True,
     aliases={"mark": "label"},
@@ -44,27 +89,6 @@ OUTER = Record(
     },
     "a record",
 )
-
-
-def careful(values, schema):
-    """What the careful way makes of values, or its mistake."""
-    try:
-        return pa.array([schema.read(value) for value in values], schema.arrow)
-    except Mistake as mistake:
-        return mistake
-
-
-def fast(values, schema):
-    """What the fast way alone makes of values, or None."""
-    for form in range(schema.forms):
-        try:
-            array = pa.array(values, schema.wire(form))
-            schema.plain(values, form, array=array)
-            return schema.settle(array)
-        except (records._Unusual, *records._ARROW_ERRORS):
-            continue
-    return None
-
 
 json_values = st.recursive(
     st.none()
@@ -111,34 +135,126 @@ def nearly_good_records(draw):
     return values
 
 
+# --- an oracle of OUTER, by hand --------------------------------------------------------------------------------------
+
+
+class Wrong(Exception):
+    pass
+
+
+def oracle_list(value):
+    if isinstance(value, (str, Mapping)) or not isinstance(value, (list, tuple)):
+        raise Wrong
+    return list(value)
+
+
+def oracle_text(value):
+    if not isinstance(value, str) or "\ud800" in value:
+        raise Wrong
+    return value
+
+
+def oracle_inner(value):
+    if isinstance(value, (list, tuple)) and len(value) <= 3:
+        value = dict(zip(("term", "label", "score"), value, strict=False))
+    if not isinstance(value, dict):
+        raise Wrong
+    label, mark = value.get("label"), value.get("mark")
+    if label is not None and mark is not None and label != mark:
+        raise Wrong
+    label = mark if label is None else label
+    term = value.get("term")
+    if isinstance(term, str):
+        if not oracle_text(term).strip():
+            raise Wrong
+        term = {"kind": 1, "indices": None, "text": term}
+    else:
+        indices = oracle_list(term)
+        wrong = [x for x in indices if type(x) not in (int, float) or x != x or not 0 <= x < 2**31 or int(x) != x]
+        if wrong or not indices:
+            raise Wrong
+        term = {"kind": 0, "indices": [int(x) for x in indices], "text": None}
+    if not isinstance(label, str) or label not in ("A", "B", "a"):
+        raise Wrong
+    score = value.get("score")
+    if score is not None and (type(score) not in (int, float) or score != score):
+        raise Wrong
+    return {"term": term, "label": "AB".index(label.upper()), "score": score}
+
+
+def oracle(value):
+    if not isinstance(value, dict) or "items" not in value:
+        raise Wrong
+    name, on, words = value.get("id"), value.get("on"), value.get("words")
+    if name is not None:
+        name = str(name) if type(name) is int else oracle_text(name)
+    if on is not None and type(on) is not bool:
+        raise Wrong
+    return {
+        "id": name,
+        "items": [oracle_inner(item) for item in oracle_list(value["items"])],
+        "on": on,
+        "words": None if words is None else [oracle_text(word) for word in oracle_list(words)],
+    }
+
+
 @given(nearly_good_records() | st.lists(json_values, max_size=3))
-def test_the_fast_way_agrees_with_the_careful_way(values):
-    slow, quick = careful(values, OUTER), fast(values, OUTER)
-    if quick is not None:
-        assert isinstance(slow, pa.Array), slow
-        assert quick.equals(slow)
-        assert quick.type == OUTER.arrow
-        quick.validate(full=True)
+@settings(max_examples=400)
+def test_reading_agrees_with_plain_code(values):
+    expected, wrong = [], set()
+    for at, value in enumerate(values):
+        try:
+            expected.append(oracle(value))
+        except Wrong:
+            wrong.add(at)
+    mistakes = Mistakes()
+    column, places = read_sound(values, OUTER, "records", mistakes)
+    assert mistakes.records() == wrong
+    assert plain(column) == expected
+    assert [places(at)[1] for at in range(len(column))] == [at for at in range(len(values)) if at not in wrong]
 
 
-@given(st.lists(good_record.filter(lambda r: not isinstance(r.get("id"), int)), min_size=1, max_size=4))
-def test_plain_records_take_the_fast_way(values):
-    kinds = {type(item["term"]) for record in values for item in record["items"]}
-    if len(kinds) < 2:
-        assert fast(values, OUTER) is not None
+@given(nearly_good_records() | st.lists(json_values, max_size=4))
+def test_a_batch_is_read_as_its_records_one_by_one(values):
+    alone = [(at, path[2:], words) for at, value in enumerate(values) for path, words in mistakes_of([value], OUTER)]
+    assert [(path[1], path[2:], words) for path, words in mistakes_of(values, OUTER)] == alone
+    if not alone:
+        assert read(values, OUTER) == [read([value], OUTER)[0] for value in values]
+
+
+def test_many_records_are_read_piece_by_piece_with_their_own_places():
+    values = [{"items": [([at % 7], "AB"[at % 2])]} for at in range(5000)]
+    assert read(values, OUTER) == [read([value], OUTER)[0] for value in values]
+    values[4321] = {"items": [([1], "C")]}
+    assert mistakes_of(values, OUTER) == [(("records", 4321, "items", 0, "label"), "'C' is not one of A, B")]
 
 
 @given(st.lists(json_values, max_size=4))
-def test_only_columns_or_an_error_of_one_line_come_out(values):
-    try:
-        array = convert(values, OUTER, "records")
-    except ValueError as error:
-        assert str(error).startswith("records[")
-        assert "\n" not in str(error)
-        assert len(str(error)) < 400
-    else:
-        assert array.type == OUTER.arrow
-        assert len(array) == len(values)
+def test_only_columns_or_errors_of_one_line_come_out(values):
+    mistakes = Mistakes()
+    column = read_all(values, OUTER, Places.of_batch("records"), mistakes)
+    assert len(column) == len(values)
+    for _, words in mistakes.sorted():
+        assert "\n" not in words
+        assert len(words) < 300
+
+
+def test_every_mistake_is_noted_in_the_order_of_the_records():
+    values = [
+        {"items": [("x", "C"), (" ", "A", "high")], "on": 3},
+        {"items": []},
+        {"id": 0.5, "words": ["a", 1, None]},
+    ]
+    assert mistakes_of(values, OUTER) == [
+        (("records", 0, "items", 0, "label"), "'C' is not one of A, B"),
+        (("records", 0, "items", 1, "term"), "' ' is blank, expected a text"),
+        (("records", 0, "items", 1, "score"), "'high' is not a number"),
+        (("records", 0, "on"), "3 is not true or false"),
+        (("records", 2, "id"), "0.5 is not an id (text or a whole number)"),
+        (("records", 2, "items"), "missing, expected inner records"),
+        (("records", 2, "words", 1), "1 is not a word"),
+        (("records", 2, "words", 2), "None is not a word"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -171,54 +287,18 @@ def test_only_columns_or_an_error_of_one_line_come_out(values):
         ({"items": [], "words": ["a", None]}, "records[1].words[1]: None is not a word"),
         ({"items": [], "words": ["\ud800"]}, "records[1].words[0]: '\\ud800' is not valid Unicode"),
         ({"items": [], "id": 0.5}, "records[1].id: 0.5 is not an id (text or a whole number)"),
+        ({"items": "y" * 100_000}, "records[1].items: 'yyyyyy"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(record, message):
     with pytest.raises(ValueError) as caught:
-        convert([{"items": []}, record], OUTER, "records")
+        read([{"items": []}, record], OUTER)
     assert str(caught.value).startswith(message)
-
-
-PAIR = Record({"a": Items(Integer("an index"), "indices"), "b": Text()}, "a pair", as_tuple=True)
-odd_sequences = st.sampled_from(
-    [
-        *(
-            b"ab",
-            bytearray(b"c"),
-            memoryview(b"d"),
-            array("i", [1]),
-            array("d", [0.5]),
-            deque([1]),
-            range(2),
-            {3},
-            "ab",
-        ),
-        *(np.array([1]), np.array(1), np.array([[1]]), {"a": 1}.keys(), iter([1])),
-        *([np.bool_(True)], [Fraction(1)], [1.0]),
-    ]
-)
-pair_values = odd_sequences | st.lists(st.integers(-1, 300), max_size=2) | st.text(max_size=2) | st.binary(max_size=2)
-
-
-@given(
-    st.lists(
-        st.tuples(pair_values, pair_values)
-        | st.lists(st.tuples(st.sampled_from("abc"), pair_values), max_size=3)
-        | st.lists(pair_values, max_size=3)
-        | st.fixed_dictionaries({"a": pair_values, "b": pair_values})
-        | pair_values,
-        max_size=2,
-    )
-)
-def test_the_fast_way_agrees_on_odd_python_values(values):
-    slow, quick = careful(values, PAIR), fast(values, PAIR)
-    if quick is not None:
-        assert isinstance(slow, pa.Array), slow
-        assert quick.equals(slow)
+    assert len(str(caught.value)) < 200
 
 
 def test_usual_forms_are_read():
-    array = convert(
+    found = read(
         [
             {"id": 7, "items": (("x", "a"), {"term": np.array([2, 1]), "mark": "B"})},
             {
@@ -228,142 +308,27 @@ def test_usual_forms_are_read():
             },
         ],
         OUTER,
-        "records",
     )
-    assert array.to_pylist() == [
+    assert found == [
         {
             "id": "7",
             "items": [
-                {"term": {"indices": None, "text": "x"}, "label": "A", "score": None},
-                {"term": {"indices": [2, 1], "text": None}, "label": "B", "score": None},
+                {"term": {"kind": 1, "indices": None, "text": "x"}, "label": 0, "score": None},
+                {"term": {"kind": 0, "indices": [2, 1], "text": None}, "label": 1, "score": None},
             ],
             "on": None,
             "words": None,
         },
         {
             "id": "8",
-            "items": [{"term": {"indices": [3], "text": None}, "label": "A", "score": 0.5}],
-            "on": True,
+            "items": [{"term": {"kind": 0, "indices": [3], "text": None}, "label": 0, "score": 0.5}],
+            "on": 1,
             "words": None,
         },
     ]
 
 
-def test_long_values_are_cut_short():
-    with pytest.raises(ValueError) as caught:
-        convert([{"items": "y" * 100_000}], OUTER, "records")
-    assert len(str(caught.value)) < 200
-
-
-ROWS = [{"id": "a", "words": ["x"]}, {"id": "b", "words": []}]
-
-
-@pytest.mark.parametrize(
-    "given_as",
-    [
-        ROWS,
-        tuple(ROWS),
-        iter(ROWS),
-        {"id": ["a", "b"], "words": [["x"], []], "ignored": [1, 2, 3]},
-        {"id": np.array(["a", "b"]), "words": (["x"], [])},
-        datasets.Dataset.from_list(ROWS),
-        datasets.Dataset.from_list(ROWS).with_format("numpy"),
-        datasets.Dataset.from_list([{**row, "ignored": 1} for row in ROWS]),
-        datasets.Dataset.from_list(ROWS)[:],
-        datasets.Dataset.from_list(ROWS).to_iterable_dataset(),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_rows_of_all_kinds_of_batches(given_as):
-    assert records.rows(given_as, "references", ("id", "words")) == ROWS
-
-
-@pytest.mark.parametrize(
-    ("given_as", "message"),
-    [
-        ("abc", "references: 'abc' is not a list of records"),
-        (5, "references: 5 is not a list of records"),
-        ({"other": [1]}, "references: {'other': [1]} is not a list of records, nor columns id, words"),
-        ({"id": 5}, "references.id: 5 is not a column (a list with one value a record)"),
-        ({"id": ["a"], "words": []}, "references: columns differ in length: id has 1, words has 0"),
-    ],
-)
-def test_what_is_no_batch_is_named(given_as, message):
-    with pytest.raises(ValueError) as caught:
-        records.rows(given_as, "references", ("id", "words"))
-    assert str(caught.value) == message
-
-
-def pair(predictions, references):
-    order, kind = records.pair(pa.array(predictions, pa.string()), pa.array(references, pa.string()))
-    return order.tolist(), kind
-
-
-@given(
-    st.lists(st.text("abc", min_size=1), unique=True, min_size=1).flatmap(
-        lambda ids: st.tuples(st.permutations(ids), st.just(ids))
-    )
-)
-def test_ids_pair_whatever_the_order(sides):
-    predictions, references = sides
-    order, kind = pair(predictions, references)
-    assert kind == "id"
-    assert [references[at] for at in order] == predictions
-
-
-@pytest.mark.parametrize(
-    "sides", [([None, None], ["a", "b"]), (["a", "b"], [None, None]), ([None, None], [None, None])]
-)
-def test_without_ids_on_both_sides_records_pair_by_position(sides):
-    assert pair(*sides) == ([0, 1], "position")
-
-
-MANY = [f"d{number}" for number in range(7)]
-
-
-@pytest.mark.parametrize(
-    ("predictions", "references", "words"),
-    [
-        ([], [], "references: there are none"),
-        ([], ["a"], "0 predictions for 1 references"),
-        ([None], [None, None], "1 predictions for 2 references"),
-        (["a"], [None, None], "1 predictions for 2 references"),
-        (["a", None], ["a", "b"], "predictions[1].id: missing"),
-        (["a", "b"], [None, "b"], "references[0].id: missing"),
-        (["a", "c"], ["a", "b"], "predictions: ids 'c' are not among the references'"),
-        (["a"], ["a", "b"], "predictions: none for ids 'b' of the references"),
-        (["a", "a"], ["a", "b"], "predictions: repeated ids 'a'"),
-        (["a", "a"], ["a", "a"], "predictions: repeated ids 'a'"),
-        (["a", "b"], ["b", "b"], "references: repeated ids 'b'"),
-        (["a"], ["a", *MANY], "predictions: none for ids 'd0', 'd1', 'd2', 'd3', 'd4' and 2 more of"),
-        (["a", *MANY], ["a"], "predictions: ids 'd0', 'd1', 'd2', 'd3', 'd4' and 2 more are not"),
-    ],
-)
-def test_what_cannot_be_paired_is_named(predictions, references, words):
-    with pytest.raises(ValueError) as caught:
-        pair(predictions, references)
-    assert str(caught.value).startswith(words)
-
-
-def test_options_are_checked():
-    checks = {
-        "mode": records.one_of("a", "b"),
-        "on": records.flag,
-        "rate": records.number(0, 1, "a number from 0 to 1"),
-    }
-    given_options = {"mode": "a", "on": True, "rate": 1}
-    assert records.checked_options(given_options, checks, "the metric") == {"mode": "a", "on": True, "rate": 1.0}
-    for options, message in [
-        ({"mood": "a"}, "mood: not an option of the metric, expected one of mode, on, rate"),
-        ({"mode": "c"}, "mode: 'c' is not one of a, b"),
-        ({"mode": ["a"]}, "mode: ['a'] is not one of a, b"),
-        ({"on": 1}, "on: 1 is not true or false"),
-        ({"rate": 1.5}, "rate: 1.5 is not a number from 0 to 1"),
-        ({"rate": float("nan")}, "rate: nan is not a number from 0 to 1"),
-    ]:
-        with pytest.raises(ValueError) as caught:
-            records.checked_options(options, checks, "the metric")
-        assert str(caught.value) == message
+# --- odd Python values ------------------------------------------------------------------------------------------------
 
 
 class Hostile:
@@ -384,7 +349,7 @@ class Hostile:
     ],
 )
 def test_odd_records_are_read(record):
-    assert convert([record, {"items": []}], OUTER, "records").field("items").to_pylist() == [[], []]
+    assert [found["items"] for found in read([record, {"items": []}], OUTER)] == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -397,40 +362,388 @@ def test_odd_records_are_read(record):
         {"items": [], "id": 10**5000},
         {"items": [([10**5000], "A")]},
         {"items": Hostile()},
+        "items",
+        ["items"],
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_odd_values_are_refused_in_one_line(record):
     with pytest.raises(ValueError, match=r"^records\[0\]") as caught:
-        convert([record, {"items": []}], OUTER, "records")
+        read([record, {"items": []}], OUTER)
     assert "\n" not in str(caught.value)
 
 
-def test_values_alone_are_a_record_whatever_they_look_like():
-    schema = Record({"a": Items(Integer("an index"), "a"), "b": Items(Integer("an index"), "b")}, "x", as_tuple=True)
-    assert convert([[(0, 1), (2, 3)]], schema, "x").to_pylist() == [{"a": [0, 1], "b": [2, 3]}]
-    assert convert([np.array([[0], [1]])], schema, "x").to_pylist() == [{"a": [0], "b": [1]}]
-    assert convert([[("a", [0]), ("b", [1])]], schema, "x").to_pylist() == [{"a": [0], "b": [1]}]
+SEQUENCES = [
+    *(b"ab", bytearray(b"c"), memoryview(b"d"), array("i", [1]), deque([1]), range(2), {3}, frozenset([1])),
+    *(np.array([1]), np.array([1], np.uint8), [1.0], (np.int8(3), 2), {1: "a"}.keys()),
+]
+NO_INTEGERS = ["ab", "", {}, {1: 2}, np.array(1), np.array([[1]]), iter([1]), array("d", [0.5]), [np.bool_(True)]]
+NO_INTEGERS += [np.array([0.5]), np.array([True]), np.array([2**63], np.uint64), None, 5]
 
 
-def test_a_dataset_without_a_known_column_is_refused():
-    data = datasets.Dataset.from_dict({"other": [1, 2]})
-    with pytest.raises(ValueError, match=r"^references: a dataset of other has none of the columns id, words$"):
-        records.rows(data, "references", ("id", "words"))
-    with pytest.raises(ValueError, match=r"^references: array\(5\) is not a list of records$"):
-        records.rows(np.array(5), "references", ("id", "words"))
+@pytest.mark.parametrize("value", SEQUENCES, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("others", [[], [[1]], [np.array([1])]], ids=["alone", "list", "array"])
+def test_sequences_of_integers(value, others):
+    node = Items(Integer("an index"), "indices")
+    assert read([value, *others], node)[0] == [int(item) for item in value]
+    assert read([*others, value], node)[-1] == [int(item) for item in value]
 
 
-@given(nearly_good_records())
-def test_few_records_are_read_as_many_are(values):
-    before = records.FEW
-    outcomes = []
-    for few in (0, 1000):
-        records.FEW = few
-        try:
-            outcomes.append(convert(values, OUTER, "records"))
-        except ValueError as error:
-            outcomes.append(str(error))
-        finally:
-            records.FEW = before
-    assert outcomes[0] == outcomes[1]
+@pytest.mark.parametrize("value", NO_INTEGERS, ids=range(len(NO_INTEGERS)))
+@pytest.mark.parametrize("others", [[], [[1]], [np.array([1])]], ids=["alone", "list", "array"])
+def test_what_is_no_sequence_of_integers(value, others):
+    node = Items(Integer("an index"), "indices")
+    assert {path[1] for path, _ in mistakes_of([*others, value], node)} == {len(others)}
+
+
+def test_spans_as_numpy_arrays_are_read_without_a_look_at_each_number(monkeypatch):
+    def refuse(self, value):
+        raise AssertionError("read one by one")
+
+    monkeypatch.setattr(Integer, "read_one", refuse)
+    assert read([np.array([2, 1]), np.array([0], np.uint8), np.array([], np.int32)], Items(Integer("i"), "i")) == [
+        [2, 1],
+        [0],
+        [],
+    ]
+
+
+scalars = st.sampled_from([0, 3, -1, 2**31, 0.5, 2.0, True, None, "1", math.inf, math.nan, Fraction(1), Fraction(1, 2)])
+scalars |= st.sampled_from([np.int8(3), np.uint64(2**63), np.float32(2), np.bool_(True), np.array(3), np.array("a")])
+
+
+@given(st.lists(scalars, max_size=4))
+def test_whole_numbers_and_numbers(values):
+    values_of = [value[()] if isinstance(value, np.ndarray) else value for value in values]
+
+    def whole(value):
+        is_number = isinstance(value, (Integral, float, np.floating)) and not isinstance(value, (bool, np.bool_))
+        return is_number and value == value and 0 <= value < 2**31 and value == int(value)
+
+    def real(value):
+        return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and value == value
+
+    for node, fits, read_as in ((Integer("i"), whole, int), (Number(), real, float)):
+        wrong = [at for at, value in enumerate(values_of) if not fits(value)]
+        assert [path[1] for path, _ in mistakes_of(values, node)] == wrong
+        good = [value for at, value in enumerate(values) if at not in wrong]
+        assert read(good, node) == [read_as(value) for at, value in enumerate(values_of) if at not in wrong]
+
+
+# --- choices, lengths, bytes ------------------------------------------------------------------------------------------
+
+
+def test_choices():
+    exact = Choice(["POS", "NEG"], {"plus": "POS"}, listed=["POS"])
+    assert read(["NEG", "plus", b"POS"], exact) == [1, 0, 0]
+    for value in ("neg", "PLUS", 5, None, ["POS"], {}):
+        assert [words for _, words in mistakes_of(["POS", value], exact)] == [f"{value!r} is not one of POS"]
+    folded = Choice(["POS", "NEG"], {"plus": "POS"}, fold=True)
+    assert read(["NEG", "PLUS", "plus"], folded) == [1, 0, 0]
+    assert mistakes_of(["neg"], folded)
+
+
+def test_the_length_of_a_list_is_kept_and_its_items_are_checked():
+    node = Length(Items(CheckedText("a token"), "tokens"))
+    assert read([["a", "b"], [], ("c",)], node) == [2, 0, 1]
+    assert [path for path, _ in mistakes_of([["a"], ["b", 3]], node)] == [("records", 1, 1)]
+    assert read([None, ["a"]], Optional(node)) == [None, 1]
+
+
+def test_text():
+    assert read(["a", b"\xc3\xa9", np.str_("c"), memoryview(b"d")], Text()) == ["a", "é", "c", "d"]
+    assert all(type(value) is str for value in read([np.str_("c"), "d"], Text()))
+    assert [path[1] for path, _ in mistakes_of([b"\xff", 5, "\udc00", "x"], Text())] == [0, 1, 2]
+    assert [words for _, words in mistakes_of(["\t"], Text("a name", blank=False))] == [
+        "'\\t' is blank, expected a name"
+    ]
+
+
+# --- kinds told apart by a function -----------------------------------------------------------------------------------
+
+NUMBERS = Record(
+    {"numbers": Items(Integer("an index"), "indices"), "name": Optional(Text())},
+    "a dict with numbers, or a list",
+    other=lambda value: {"numbers": value} if isinstance(value, list) else None,
+)
+LETTERS = Record({"letter": Choice(["a", "b"])}, "a dict with a letter")
+
+
+def choose(value):
+    if isinstance(value, Mapping):
+        return "letters" if "letter" in value else "numbers"
+    return "numbers" if isinstance(value, list) else None
+
+
+EITHER = Either("a record", choose=choose, numbers=NUMBERS, letters=LETTERS)
+
+
+def test_kinds_by_value():
+    found = read([[1, 2], {"letter": "b"}, {"numbers": [], "name": "n"}], EITHER)
+    assert [value["kind"] for value in found] == [0, 1, 0]
+    assert [value["numbers"] for value in found] == [
+        {"numbers": [1, 2], "name": None},
+        None,
+        {"numbers": [], "name": "n"},
+    ]
+    assert [value["letters"] for value in found] == [None, {"letter": 1}, None]
+    assert EITHER.keys == ["numbers", "name", "letter"]
+
+
+def test_mistakes_of_kinds():
+    assert mistakes_of([[1], "x", {"letter": "c"}, [0, -1]], EITHER) == [
+        (("records", 1), "'x' is not a record"),
+        (("records", 2, "letter"), "'c' is not one of a, b"),
+        (("records", 3, "numbers", 1), "-1 is not an index (a whole number from 0)"),
+    ]
+
+
+# --- fields of some kinds only ----------------------------------------------------------------------------------------
+
+
+def test_a_field_that_counts_in_some_records_is_read_in_these_alone():
+    node = Record(
+        {"kind": Text("a kind"), "size": Optional(Integer("a size"))}, "a thing", only_in={"size": ("kind", {"box"})}
+    )
+    values = [{"kind": "box", "size": 3}, {"kind": "bag", "size": "any"}, {"kind": "box"}]
+    assert [value["size"] for value in read(values, node)] == [3, None, None]
+    assert [path for path, _ in mistakes_of([*values, {"kind": "box", "size": "any"}], node)] == [
+        ("records", 3, "size")
+    ]
+
+
+# --- values alone, other names, columns -------------------------------------------------------------------------------
+
+
+def test_values_alone_are_a_record():
+    node = Record({"a": Items(Integer("an index"), "a"), "b": Items(Integer("an index"), "b")}, "x", as_tuple=True)
+    assert read([[(0, 1), (2, 3)]], node) == [{"a": [0, 1], "b": [2, 3]}]
+    assert read([((0, 1), (2, 3)), ([4], [5])], node) == [{"a": [0, 1], "b": [2, 3]}, {"a": [4], "b": [5]}]
+    assert read([np.array([[0], [1]]), {"a": [0], "b": [1]}], node) == [{"a": [0], "b": [1]}] * 2
+    assert [words for _, words in mistakes_of([([0],), ([0], [1], [2])], node)] == [
+        "missing, expected b",
+        "([0], [1], [2]) is not x",
+    ]
+
+
+def test_a_list_stands_for_one_field():
+    node = Record({"id": Optional(Text()), "a": Items(Integer("an index"), "indices")}, "a record", bare="a")
+    wanted = [{"id": None, "a": [1]}, {"id": None, "a": []}]
+    for values in ([[1], ()], [np.array([1]), []], [[1], {"a": []}]):
+        assert read(values, node) == wanted
+    assert mistakes_of([[1], ["x"]], node) == [(("records", 1, "a", 0), "'x' is not an index (a whole number from 0)")]
+    assert [path for path, _ in mistakes_of([[1], "x", 5], node)] == [("records", 1), ("records", 2)]
+
+
+def test_two_names_of_a_key():
+    node = Record({"words": Items(Text("a word"), "a list")}, "a record", aliases={"tokens": "words"})
+    assert read([{"tokens": ["a"]}, {"words": ["b"], "tokens": None}], node) == [{"words": ["a"]}, {"words": ["b"]}]
+    assert read([{"words": np.array(["a", "b"]), "tokens": ["a", "b"]}], node) == [{"words": ["a", "b"]}]
+    with pytest.raises(ValueError, match=r"^records\[0\].tokens: .* contradicts"):
+        read([{"words": np.array(["a", "b"]), "tokens": ["a", "c"]}], node)
+    # As columns, too.
+    assert to_records({"tokens": [["a"]]}, "x", node.keys) == [{"tokens": ["a"]}]
+
+
+NAMES = {"head": "h", "relation": "r"}
+ROWS = Record(
+    {
+        "rows": Rows(
+            Record(
+                {
+                    "h": Integer("an index"),
+                    "r": Text("a relation", blank=False),
+                    "e": Optional(Items(Integer("a place"), "places")),
+                },
+                "an item",
+                aliases=NAMES,
+            ),
+            "a list of items",
+        )
+    },
+    "a record",
+)
+whole = st.integers(-1, 3) | st.sampled_from([np.int64(2), 1.0, 0.5, True, None, "1", 2**40])
+text = st.sampled_from(["a", "b", "", None, 3])
+places = st.none() | st.lists(whole, max_size=2) | st.just(np.array([1, 2]))
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {}, optional={"h": whole, "r": text, "e": places, "x": text} | {"head": whole, "relation": text}
+        ),
+        max_size=3,
+    )
+)
+def test_columns_are_read_as_their_rows(rows):
+    names = dict.fromkeys(name for row in rows for name in row if name != "x")
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    full = [{name: row.get(name) for name in names} for row in rows]
+    if not columns:
+        return
+    assert mistakes_of([{"rows": columns}], ROWS) == mistakes_of([{"rows": full}], ROWS)
+    if not mistakes_of([{"rows": full}], ROWS):
+        assert read([{"rows": columns}], ROWS) == read([{"rows": full}], ROWS)
+
+
+def test_mistakes_of_columns():
+    made = read([{"rows": {"head": [1, 2], "relation": ["a", "b"], "other": 5}}], ROWS)
+    assert made == [{"rows": [{"h": 1, "r": "a", "e": None}, {"h": 2, "r": "b", "e": None}]}]
+    for rows, words in [
+        ({"head": [1], "relation": ["a", "b"]}, r"\.rows: columns differ in length: head has 1, relation has 2"),
+        ({"head": 3, "relation": ["a", "b"]}, r"\.rows\.head: 3 is not a column"),
+        ({}, r"\.rows: {} is not a list of items"),
+        ("ab", r"\.rows: 'ab' is not a list of items"),
+        (None, r"\.rows: None is not a list of items"),
+    ]:
+        with pytest.raises(ValueError, match=rf"^side\[0\]{words}"):
+            read([{"rows": rows}], ROWS, "side")
+
+
+@pytest.mark.parametrize("n", [1, 4, 5, 2000])
+def test_an_answer_does_not_depend_on_the_size_of_the_batch(n):
+    """Text in the place of a list is refused, however many records there are."""
+    column = {"rows": {"head": [1], "relation": "P17"}}
+    with pytest.raises(ValueError, match=r"^side\[0\]\.rows\.relation: 'P17' is not a column"):
+        read([column] * n, ROWS, "side")
+
+
+@pytest.mark.parametrize("value", ["", "ab", {}, {"a": 1}, b"ab"])
+def test_a_list_is_not_a_text_nor_a_dict(value):
+    node = Record({"words": Items(Text("a word"), "a list of words")}, "a record")
+    for values in ([{"words": value}], [{"words": value}, {"words": ["a"]}]):
+        with pytest.raises(ValueError, match=r"^x\[0\].words: .* is not a list of words"):
+            read(values, node, "x")
+
+
+# --- records by kind --------------------------------------------------------------------------------------------------
+
+PART = Record({"to": Identifier()}, "a part", aliases={"kind_of_part": "kind", "target": "to"})
+PARTS = ByKind(PART, {"screw": "screw", "bolt": "screw", "nut": "nut"}, "parts, by kind or with a kind")
+WHOLE = Record({"parts": Optional(PARTS)}, "a record")
+
+
+def read_parts(*records):
+    return [record["parts"] for record in read(list(records), WHOLE, "references")]
+
+
+def parts(*pairs):
+    return [{"kind": kind, "to": to} for kind, to in pairs]
+
+
+def test_both_forms():
+    grouped = {"screw": [{"to": "a"}, {"to": "b"}], "other": [{"to": "c"}, {}], "nut": None, "empty": []}
+    wanted = parts(("screw", "a"), ("screw", "b"), ("other", None), ("other", None))
+    assert read_parts({"parts": grouped}, {}, {"parts": {}}, {"parts": None}) == [wanted, None, [], None]
+    listed = [{"kind": "nut", "to": "a"}, {"kind": "other", "to": "b", "more": 1}]
+    assert read_parts({"parts": listed}, {"parts": []}) == [parts(("nut", "a"), ("other", None)), []]
+    assert read_parts({"parts": grouped}, {"parts": listed}) == [wanted, parts(("nut", "a"), ("other", None))]
+
+
+def test_other_names_of_kinds():
+    assert read_parts({"parts": {"bolt": [{"target": 5}]}}) == [parts(("screw", "5"))]
+    assert read_parts({"parts": [{"kind_of_part": "bolt", "to": "x"}]}) == [parts(("screw", "x"))]
+    both = {"bolt": [{"to": "a"}], "screw": [{"to": "b"}]}
+    assert read_parts({"parts": both}) == [parts(("screw", "a"), ("screw", "b"))]
+
+
+def test_other_kinds_may_hold_anything():
+    assert read_parts({"parts": {"x": 5, "y": "text", "z": [1, None]}}) == [parts(*[(k, None) for k in "xyzz"])]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (5, "parts: 5 is not parts, by kind or with a kind"),
+        ("nut", "parts: 'nut' is not parts"),
+        ({"nut": 5}, "parts.nut: 5 is not parts"),
+        ({"nut": [None]}, r"parts.nut\[0\]: None is not a part"),
+        ({"nut": [{}]}, r"parts.nut\[0\].to: missing"),
+        ({5: []}, r"parts\[5\]: 5 is not a kind"),
+        ({"a\nb\ud800": []}, r"parts\['a\\nb\\ud800'\]"),
+        ([5], r"parts\[0\]: 5 is not a part"),
+        ([{"to": "a"}], r"parts\[0\].kind: missing"),
+        ([{"kind": 5}], r"parts\[0\].kind: 5 is not a kind"),
+        ([{"kind": "nut", "to": 1.5}], r"parts\[0\].to: 1.5 is not an id"),
+    ],
+)
+def test_mistakes_of_records_by_kind(value, words):
+    with pytest.raises(ValueError, match=f"^references\\[0\\].{words}") as error:
+        read_parts({"parts": value})
+    assert "\n" not in str(error.value)
+
+
+def test_every_record_of_a_list_by_kind_is_looked_at():
+    value = [{"kind": "nut"}, {"kind": 5}, {"kind": "bolt", "to": None}, {"kind": "nut", "to": "a"}]
+    assert [path[3:] for path, _ in mistakes_of([{"parts": value}], WHOLE)] == [(0, "to"), (1, "kind"), (2, "to")]
+
+
+# --- whole batches ----------------------------------------------------------------------------------------------------
+
+TABLE = [{"id": "a", "words": ["x"]}, {"id": "b", "words": []}]
+
+
+@pytest.mark.parametrize(
+    "given_as",
+    [
+        TABLE,
+        tuple(TABLE),
+        iter(TABLE),
+        {"id": ["a", "b"], "words": [["x"], []], "ignored": [1, 2, 3]},
+        {"id": np.array(["a", "b"]), "words": (["x"], [])},
+        datasets.Dataset.from_list(TABLE),
+        datasets.Dataset.from_list(TABLE).with_format("numpy"),
+        datasets.Dataset.from_list([{**row, "ignored": 1} for row in TABLE]),
+        datasets.Dataset.from_list(TABLE)[:],
+        datasets.Dataset.from_list(TABLE).to_iterable_dataset(),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_batches_of_all_kinds(given_as):
+    assert to_records(given_as, "references", ("id", "words")) == TABLE
+
+
+@pytest.mark.parametrize(
+    ("given_as", "message"),
+    [
+        ("abc", "references: 'abc' is not a list of records"),
+        (5, "references: 5 is not a list of records"),
+        (np.array(5), "references: array(5) is not a list of records"),
+        ({"other": [1]}, "references: {'other': [1]} is not a list of records, nor columns id, words"),
+        ({"id": 5}, "references.id: 5 is not a column (a list with one value a record)"),
+        ({"id": ["a"], "words": []}, "references: columns differ in length: id has 1, words has 0"),
+        (
+            datasets.Dataset.from_dict({"other": [1, 2]}),
+            "references: a dataset of other has none of the columns id, words",
+        ),
+    ],
+)
+def test_what_is_no_batch_is_named(given_as, message):
+    with pytest.raises(ValueError) as caught:
+        to_records(given_as, "references", ("id", "words"))
+    assert str(caught.value) == message
+
+
+def test_one_value_is_read_to_a_column_of_one():
+    assert plain(read_value([1, 2], Items(Integer("an index"), "indices"))) == [[1, 2]]
+    with pytest.raises(Refused) as caught:
+        read_value([1, "x"], Items(Integer("an index"), "indices"))
+    assert caught.value.steps == (1,)
+    assert str(caught.value.at("groups")) == "groups[1]: 'x' is not an index (a whole number from 0)"
+
+
+def test_indices_past_the_end():
+    mistakes = Mistakes()
+    check_inside(
+        np.array([0, 5, 2, 9]),
+        np.array([1, 5, -1, 3]),
+        Places.of_batch("indices"),
+        "the number of tokens",
+        mistakes,
+    )
+    assert mistakes.sorted() == [
+        (("indices", 1), "5 is past the end, expected an index below 5, the number of tokens"),
+        (("indices", 3), "9 is past the end, expected an index below 3, the number of tokens"),
+    ]
