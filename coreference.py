@@ -1,20 +1,21 @@
 """Coreference scores: MUC (Vilain et al. 1995), B³ (Bagga and Baldwin 1998) and CEAFe (Luo 2005), and their mean.
 
-As in the reference implementation of Pradhan et al. 2014: statistics of documents add up, a mention that the other
-side lacks is never right, and chains of one mention stay in B³ and CEAFe (MUC has no links to count in them).
+The scores are those of the reference implementation (Pradhan et al. 2014). Statistics of documents add up. A mention
+that the other side lacks is never right. Chains of one mention count in B³ and CEAFe; they have no links, so MUC does
+not see them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 METRICS = ("muc", "b_cubed", "ceaf_e")
-# What is summed over documents, for each metric: what precision and recall have above and below the line.
+# The sums over documents: numerator and denominator of precision and of recall of each metric.
 STATISTICS = tuple(
     f"{metric}.{rate}.{part}"
     for metric in METRICS
@@ -22,14 +23,61 @@ STATISTICS = tuple(
     for part in ("numerator", "denominator")
 )
 
+Chains = Sequence[Sequence[Any]]  # mentions are of one type and can be compared and hashed
+
+
+class Mentions(NamedTuple):
+    """The mentions of one side, ordered by document.
+
+    Attributes
+    ----------
+    document : ndarray of int64, shape (n,)
+    name : ndarray of int64, shape (n,)
+        Mentions of a document are the same if their names are equal.
+    chain : ndarray of int, shape (n,)
+    """
+
+    document: np.ndarray
+    name: np.ndarray
+    chain: np.ndarray
+
+    def chains_of(self, document: int) -> list[list[int]]:
+        """The chains of one document."""
+        start, end = np.searchsorted(self.document, [document, document + 1])
+        chains: dict[int, list[int]] = defaultdict(list)
+        for chain, name in zip(self.chain[start:end].tolist(), self.name[start:end].tolist(), strict=True):
+            chains[chain].append(name)
+        return list(chains.values())
+
+
+def document_statistics(predicted: Mentions, gold: Mentions, counts: np.ndarray, chained: np.ndarray) -> np.ndarray:
+    """Statistics of all documents.
+
+    Parameters
+    ----------
+    predicted, gold : Mentions
+    counts : ndarray of int, shape (n_documents, 3)
+        The numbers of mentions on both sides, of predicted mentions, and of gold mentions.
+    chained : ndarray of int
+        The documents with a chain of several mentions. In all others each mention is a chain of its own.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_documents, len(STATISTICS))
+    """
+    statistics = singleton_statistics(counts)
+    for document in chained.tolist():
+        statistics[document] = chain_statistics(predicted.chains_of(document), gold.chains_of(document))
+    return statistics
+
 
 def singleton_statistics(counts: np.ndarray) -> np.ndarray:
-    """Statistics of documents in which every mention is a chain of its own.
+    """Statistics of documents in which each mention is a chain of its own.
 
     Parameters
     ----------
     counts : ndarray of int, shape (n, 3)
-        Mentions on both sides, predicted ones, gold ones.
+        The numbers of mentions on both sides, of predicted mentions, and of gold mentions.
 
     Returns
     -------
@@ -41,39 +89,32 @@ def singleton_statistics(counts: np.ndarray) -> np.ndarray:
     return np.stack([nothing] * 4 + list(by_mention) * 2, axis=-1)
 
 
-def chain_statistics(predicted: Sequence[Sequence[Hashable]], gold: Sequence[Sequence[Hashable]]) -> np.ndarray:
+def chain_statistics(predicted: Chains, gold: Chains) -> np.ndarray:
     """Statistics of one document.
 
     Parameters
     ----------
     predicted, gold : sequence of chains
-        A chain is a sequence of mentions. Mentions that compare equal are the same, paired one to one where a name
-        occurs more than once on a side: those of chains that have most in common first.
+        A chain is a sequence of mentions. Equal mentions are the same mention. Where a mention occurs more than once
+        on a side, its occurrences are paired one to one, first between the chains that have most mentions in common.
 
     Returns
     -------
     ndarray of float64, shape (len(STATISTICS),)
     """
-    # Mentions in an order of their own, so that the order they were given in decides nothing.
-    sides = [sorted(sorted(chain) for chain in side) for side in (predicted, gold)]  # type: ignore[type-var]
-    chain_of = _paired(*sides)
+    # Sorted, so that the order in which chains and mentions are given decides nothing.
+    sides = [sorted(sorted(chain) for chain in side) for side in (predicted, gold)]
     lengths = [[len(chain) for chain in side] for side in sides]
-    shared = Counter(chain_of)  # how many mentions a predicted and a gold chain have in common
+    # The number of mentions that a predicted and a gold chain have in common.
+    shared = Counter(_pair_mentions(sides[0], sides[1]))
 
     n_mentions = [sum(side) for side in lengths]
-    muc = []
+    # The mentions that two chains have in common form one part of each chain. The links within parts are right.
+    links = shared.total() - len(shared)
+    muc = [links, n_mentions[0] - len(lengths[0]), links, n_mentions[1] - len(lengths[1])]
+    b_cubed: list[float] = []
     for side in (0, 1):
-        # A chain falls into as many parts as chains of the other side share it, and one for each mention of its own.
-        parts = [0] * len(lengths[side])
-        kept = [0] * len(lengths[side])
-        for at, count in shared.items():
-            parts[at[side]] += 1
-            kept[at[side]] += count
-        links = sum(kept) - sum(parts)
-        muc += [links, n_mentions[side] - len(lengths[side])]
-    b_cubed = []
-    for side in (0, 1):
-        b_cubed += [sum(count**2 / lengths[side][at[side]] for at, count in shared.items()), n_mentions[side]]
+        b_cubed += [sum(count**2 / lengths[side][pair[side]] for pair, count in shared.items()), n_mentions[side]]
     similarity = np.zeros((len(lengths[0]), len(lengths[1])))
     for (i, j), count in shared.items():
         similarity[i, j] = 2 * count / (lengths[0][i] + lengths[1][j])
@@ -81,41 +122,45 @@ def chain_statistics(predicted: Sequence[Sequence[Hashable]], gold: Sequence[Seq
     return np.array([*muc, *b_cubed, best, len(lengths[0]), best, len(lengths[1])], np.float64)
 
 
-def _paired(predicted: list[list], gold: list[list]) -> list[tuple[int, int]]:
-    """The predicted and the gold chain of each pair of equal mentions."""
+def _pair_mentions(predicted: list[list[Any]], gold: list[list[Any]]) -> list[tuple[int, int]]:
+    """Pair equal mentions one to one; a pair is given by its predicted and its gold chain."""
     left, right = ([Counter(chain) for chain in side] for side in (predicted, gold))
-    names = [Counter(name for chain in side for name in chain) for side in (predicted, gold)]
-    found: list[tuple[int, int]] = []
+    numbers = [Counter(name for chain in side for name in chain) for side in (predicted, gold)]
+    pairs: list[tuple[int, int]] = []
 
-    def take(i: int, j: int) -> None:
-        same = left[i] & right[j]
-        found.extend([(i, j)] * same.total())
-        left[i] -= same
-        right[j] -= same
-
-    if any(count > 1 and names[1 - side][name] for side in (0, 1) for name, count in names[side].items()):
+    is_repeated = any(n > 1 and numbers[1 - side][name] for side in (0, 1) for name, n in numbers[side].items())
+    if is_repeated:
         in_common = np.array([[(a & b).total() for b in right] for a in left], np.float64)
         for i, j in np.stack(linear_sum_assignment(in_common, maximize=True), axis=-1).tolist():
-            take(i, j)
-    places: dict[Any, list[int]] = {}
+            same = left[i] & right[j]
+            pairs += [(i, j)] * same.total()
+            left[i] -= same
+            right[j] -= same
+    # The rest in the order of chains; where nothing is repeated, a mention has one partner at most.
+    chains_with: dict[Any, list[int]] = defaultdict(list)
     for j, chain in enumerate(right):
         for name in chain.elements():
-            places.setdefault(name, []).append(j)
+            chains_with[name].append(j)
     for i, chain in enumerate(left):
-        found += [(i, places[name].pop(0)) for name in chain.elements() if places.get(name)]
-    return found
+        pairs += [(i, chains_with[name].pop(0)) for name in chain.elements() if chains_with.get(name)]
+    return pairs
 
 
 def coreference_scores(statistics: np.ndarray) -> dict[str, Any]:
-    """Precision, recall and F1 of summed statistics, and the CoNLL F1, the mean of the three F1, in percent."""
+    """Precision, recall and F1 of summed statistics, and the CoNLL F1, the mean of the three F1, in percent.
+
+    Parameters
+    ----------
+    statistics : ndarray of float, shape (len(STATISTICS),)
+    """
     values = dict(zip(STATISTICS, np.asarray(statistics, np.float64).tolist(), strict=True))
     result: dict[str, Any] = {}
     for metric in METRICS:
-        line = {}
+        rates = {}
         for rate in ("precision", "recall"):
-            below = values[f"{metric}.{rate}.denominator"]
-            line[rate] = 100 * values[f"{metric}.{rate}.numerator"] / below if below else 0.0
-        both = line["precision"] + line["recall"]
-        result[metric] = {**line, "f1": 2 * line["precision"] * line["recall"] / both if both else 0.0}
+            denominator = values[f"{metric}.{rate}.denominator"]
+            rates[rate] = 100 * values[f"{metric}.{rate}.numerator"] / denominator if denominator else 0.0
+        both = rates["precision"] + rates["recall"]
+        result[metric] = {**rates, "f1": 2 * rates["precision"] * rates["recall"] / both if both else 0.0}
     result["conll_f1"] = sum(result[metric]["f1"] for metric in METRICS) / len(METRICS)
     return result

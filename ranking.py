@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Ranking(NamedTuple):
-    """What the areas under the curves of a ranking need, and no more: where the scores of the right items lie.
+    """The positions of the scores of right items among all scores: all that the areas under the curves need.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def roc_area(ranking: Ranking) -> np.ndarray:
     wins = np.concatenate([lower[..., 1:-1:2] + wrong[..., 2::2] / 2, unlisted / 2], axis=-1)
     pairs = ranking.right.sum(axis=-1).astype(np.float64) * lower[..., -1]
     won = (ranking.right * wins).sum(axis=-1)
-    return np.divide(won, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+    return np.asarray(np.divide(won, pairs, out=np.zeros_like(pairs), where=pairs > 0))
 
 
 class Curve(NamedTuple):
@@ -117,4 +117,4 @@ def precision_recall_area(
     """
     areas = np.diff(recall, prepend=0.0, axis=-1) * (precision_before + precision) / 2
     first = (points.listed_before == 0) & (points.listed > 0)
-    return np.where(first, np.where(points.listed > 1, recall * precision, 0.0), areas).sum(axis=-1)
+    return np.asarray(np.where(first, np.where(points.listed > 1, recall * precision, 0.0), areas).sum(axis=-1))

@@ -1,8 +1,8 @@
 """Confidence intervals and paired significance, by resampling documents.
 
-Every score here is a function of sums over documents. So a resampled corpus is one row of a matrix product, how often
-each document is drawn (resamples by documents) times what adds up (documents by columns), and all rows are scored at
-once. Documents that must stay together are added up before anything is drawn. Nothing here knows a benchmark.
+Every score is a function of sums over documents. A resampled corpus is one row of a matrix product: the number of times
+that each document is drawn (resamples by documents), times the counts of each document (documents by columns). All rows
+are scored at once. Documents of one group are added up before anything is drawn.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 _BLOCK = 2**21  # numbers held at once in an array of resamples: 16 MiB
 
 
 class Statistics(NamedTuple):
-    """What resampling needs to know of one or more systems on the same references.
+    """The sums of one or more systems on the same references, and the function from sums to scores.
 
     Attributes
     ----------
     names : list of str
         The headline scores.
     tables : list of ndarray or csr_array, shape (n_documents, n_columns)
-        Of each system, what adds up; the same rows and columns in all.
+        The counts of each document, one table a system. All tables have the same rows and columns.
     score : callable
-        From sums of shape (n, n_columns), and those of the whole data, of shape (n_columns,), to scores of shape
-        (n, len(names)). What is empty in a sum has the value that it has in the whole data.
+        From sums of shape (n, n_columns), and the sums of the whole data, of shape (n_columns,), to scores of shape
+        (n, len(names)). A component with no items in a resample keeps its score in the whole data.
     ids : list
-        Of the documents.
+        The name of each document.
     groups : ndarray of int, shape (n_documents,), or None
         Documents of one group are drawn, or swapped, together.
     """
@@ -38,7 +38,7 @@ class Statistics(NamedTuple):
     names: list[str]
     tables: list[Any]
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    ids: list
+    ids: list[Any]
     groups: np.ndarray | None = None
 
     def units(self, system: int) -> Any:
@@ -51,17 +51,17 @@ class Statistics(NamedTuple):
         return csr_array((np.ones(len(groups)), at), shape=(groups.max(initial=-1) + 1, len(groups))) @ table
 
     def scorer(self, system: int) -> Callable[[np.ndarray], np.ndarray]:
-        """The function from sums to scores, by the whole data of a system."""
+        """The function from sums of a system to scores, with the sums of its whole data fixed."""
         whole = np.asarray(self.tables[system].sum(axis=0))
         return lambda sums: self.score(sums, whole)
 
     def observed(self, system: int) -> np.ndarray:
         """The scores of a system: shape (len(names),)."""
-        return self.scorer(system)(np.asarray(self.tables[system].sum(axis=0))[None])[0]
+        return np.asarray(self.scorer(system)(np.asarray(self.tables[system].sum(axis=0))[None])[0])
 
 
-def number_groups(keys: Sequence[Any] | None, n_records: int) -> np.ndarray | None:
-    """Equal integers for equal keys; a record whose key is None is a group of its own.
+def group_codes(keys: Sequence[Any] | None, n_records: int) -> np.ndarray | None:
+    """Encode groups: equal integers for equal keys. A record whose key is None is a group of its own.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def _blocks(n_rows: int, *widths: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
-def _dense(rows: Any) -> np.ndarray:
+def _to_array(rows: Any) -> np.ndarray:
     return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
 def draws(table: Any, n_resamples: int, random_state: int) -> Iterator[np.ndarray]:
-    """How often each row of a table is drawn, as many draws with replacement as there are rows (Efron 1979).
+    """The number of times that each row of a table is drawn, with replacement, as often as there are rows (Efron 1979).
 
     Yields
     ------
@@ -106,7 +106,7 @@ def left_out(table: Any) -> Iterator[np.ndarray]:
     """The sums of a table without each of its rows, some rows at a time."""
     whole = np.asarray(table.sum(axis=0))
     for block in _blocks(table.shape[0], table.shape[1]):
-        yield whole - _dense(table[block])
+        yield whole - _to_array(table[block])
 
 
 def intervals(
@@ -125,7 +125,7 @@ def intervals(
         In (0, 1).
     n_resamples, random_state : int
     interval_method : {"percentile", "bca"}
-        Quantiles of the resampled scores, or those corrected for bias and skewness (Efron 1987).
+        Quantiles of the resampled scores, or quantiles corrected for bias and skewness (Efron 1987).
 
     Returns
     -------
@@ -145,55 +145,20 @@ def _tails(confidence_level: float) -> np.ndarray:
 
 
 def _bca(levels: np.ndarray, resampled: np.ndarray, observed: np.ndarray, jackknifed: np.ndarray) -> np.ndarray:
-    """The levels to take quantiles at: shifted by the bias, and by the acceleration that the left-out scores show.
+    """The levels of quantiles, shifted by bias and acceleration (Efron 1987).
 
-    Where all resamples are on one side of the observed score there is no finite bias: the share is kept half a resample
-    away from 0 and 1. Equal scores count half, since scores of few documents take few values.
+    The bias is infinite if all resampled scores are on one side of the observed score. So the share of lower scores is
+    kept half a resample away from 0 and 1. Equal scores count half, since scores of few documents take few values.
     """
     n = len(resampled)
     share = ((resampled < observed).sum(axis=0) + (resampled == observed).sum(axis=0) / 2) / n
-    bias = norm.ppf(np.clip(share, 0.5 / n, 1 - 0.5 / n))
+    bias = ndtri(np.clip(share, 0.5 / n, 1 - 0.5 / n))
     spread = jackknifed.mean(axis=0) - jackknifed
     cubes, squares = (spread**3).sum(axis=0), (spread**2).sum(axis=0)
     acceleration = np.divide(cubes, 6 * squares**1.5, out=np.zeros_like(cubes), where=squares > 0)
-    shifted = bias + norm.ppf(levels)
+    shifted = bias + ndtri(levels)
     with np.errstate(divide="ignore"):
-        return norm.cdf(bias + shifted / (1 - acceleration * shifted))
-
-
-def add_intervals(
-    result: dict[str, Any],
-    statistics: Callable[[], Statistics],
-    groups: Sequence[Any] | None = None,
-    confidence_level: float | None = None,
-    n_resamples: int = 1000,
-    random_state: int = 0,
-    interval_method: str = "percentile",
-) -> None:
-    """Add confidence intervals to a result, and to its signature all that determines them, if there is a level.
-
-    Parameters
-    ----------
-    result : dict
-    statistics : callable
-        Gives those of the one system.
-    groups : sequence, optional
-        The option, which those of the statistics may come from.
-    confidence_level, n_resamples, random_state, interval_method
-        As in `intervals`.
-    """
-    if confidence_level is None:
-        return
-    found = statistics()
-    result["confidence_intervals"] = intervals(found, confidence_level, n_resamples, random_state, interval_method)
-    choices = {
-        "confidence_level": repr(confidence_level),
-        "n_resamples": n_resamples,
-        "random_state": random_state,
-        "interval_method": interval_method,
-        "groups": "given" if groups is not None else "no" if found.groups is None else "document",
-    }
-    result["signature"] += "".join(f"|{name}:{choice}" for name, choice in choices.items())
+        return np.asarray(ndtr(bias + shifted / (1 - acceleration * shifted)))
 
 
 class Comparison(NamedTuple):
@@ -208,7 +173,7 @@ class Comparison(NamedTuple):
     interval : ndarray of float64, shape (n_scores, 2)
         Of the difference, by the paired bootstrap.
     better : ndarray of int64, shape (n_scores, 2)
-        The number of documents in which the first, and in which the second, has the higher score.
+        The numbers of documents in which the first system, and the second, has the higher score.
     """
 
     difference: np.ndarray
@@ -217,7 +182,7 @@ class Comparison(NamedTuple):
     better: np.ndarray
 
 
-def compare(
+def paired_test(
     statistics: Statistics,
     method: str = "randomisation",
     n_resamples: int = 10_000,
@@ -231,9 +196,9 @@ def compare(
     statistics : Statistics
         Of two systems.
     method : {"randomisation", "bootstrap"}
-        Approximate randomisation (Noreen 1989): the outputs for each document, or group, are swapped with probability
-        one half. Paired bootstrap (Koehn 2004): both systems on the same resampled documents, the differences centred
-        on their mean.
+        Approximate randomisation (Noreen 1989) swaps the outputs of the two systems for each document, or group, with
+        probability one half. The paired bootstrap (Koehn 2004) scores both systems on the same resampled documents, and
+        centres the differences on their mean.
     n_resamples, random_state : int
     confidence_level : float
         Of the interval.
@@ -241,7 +206,7 @@ def compare(
     Returns
     -------
     Comparison
-        With p = (1 + #{|d*| >= |d|}) / (1 + n_resamples).
+        With p = (1 + number of resamples with |d*| >= |d|) / (1 + n_resamples), for the difference d.
     """
     first, second = statistics.units(0), statistics.units(1)
     score_first, score_second = statistics.scorer(0), statistics.scorer(1)
@@ -253,7 +218,7 @@ def compare(
         null = resampled - resampled.mean(axis=0)
     else:
         null = _randomised(first, second, score_first, score_second, n_resamples, random_state)
-    # Differences that are equal but for the order of a sum must count as equal.
+    # Equal differences may differ in the last digits, by the order of a sum.
     tolerance = 1e-9 * np.maximum(1.0, np.abs(difference))
     extreme = (np.abs(null) >= np.abs(difference) - tolerance).sum(axis=0)
     return Comparison(
@@ -272,7 +237,7 @@ def _randomised(
     n_resamples: int,
     random_state: int,
 ) -> np.ndarray:
-    """Differences of two systems after the rows of each unit were swapped or not."""
+    """Differences between two systems after random swaps of their rows: shape (n_resamples, n_scores)."""
     rng = np.random.default_rng(random_state)
     moved, (whole_first, whole_second) = second - first, (np.asarray(table.sum(axis=0)) for table in (first, second))
     found = []
@@ -284,11 +249,14 @@ def _randomised(
 
 
 def _better(statistics: Statistics) -> np.ndarray:
-    """In how many documents each of two systems has the higher score; what is empty in a document counts 0 there."""
+    """The number of documents in which each of two systems has the higher score: shape (n_scores, 2).
+
+    A component with no items in a document scores 0 there.
+    """
     first, second = statistics.tables
     better = np.zeros((len(statistics.names), 2), np.int64)
     nothing = np.zeros(first.shape[1])
     for block in _blocks(*first.shape):
-        gain = statistics.score(_dense(second[block]), nothing) - statistics.score(_dense(first[block]), nothing)
+        gain = statistics.score(_to_array(second[block]), nothing) - statistics.score(_to_array(first[block]), nothing)
         better += np.stack([(gain < -1e-9).sum(axis=0), (gain > 1e-9).sum(axis=0)], axis=-1)
     return better

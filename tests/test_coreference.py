@@ -5,8 +5,13 @@ import pytest
 import sentivent_oracle as oracle
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from coreference import METRICS, STATISTICS, chain_statistics, coreference_scores, singleton_statistics
+from spanscore.metrics.coreference import (
+    METRICS,
+    STATISTICS,
+    chain_statistics,
+    coreference_scores,
+    singleton_statistics,
+)
 
 
 @st.composite

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_curve, roc_auc_score
-
-from matching import divide
-from ranking import Ranking, between, curve, precision_recall_area, roc_area
+from spanscore.metrics.matching import divide
+from spanscore.metrics.ranking import Ranking, between, curve, precision_recall_area, roc_area
 
 scores = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, float("inf"), -float("inf")]), min_size=1, max_size=12)
 
