@@ -11,7 +11,7 @@ from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from formats.aste import read
+from spanscore.formats.aste import read
 
 SETS = ("14lap", "14res", "15res", "16res")
 RATES = ("precision", "recall", "f1")
@@ -340,9 +340,9 @@ def test_ids_pair_whatever_the_order():
     predictions = [{"id": "b", "triplets": PREDICTED[1]}, {"id": "a", "triplets": PREDICTED[0]}]
     references = [{"id": "a", "triplets": GOLD[0]}, {"id": "b", "triplets": GOLD[1]}]
     result = score(predictions, references, per_document=True, return_errors=True)
-    assert {**result, **dict.fromkeys(("per_document", "errors", "signature"))} == {
+    assert {**result, **dict.fromkeys(("per_document", "errors", "matched", "error_kinds", "signature"))} == {
         **score(PREDICTED, GOLD),
-        **dict.fromkeys(("per_document", "errors", "signature")),
+        **dict.fromkeys(("per_document", "errors", "matched", "error_kinds", "signature")),
     }
     assert [row["id"] for row in result["per_document"]] == ["a", "b"]
     assert {error["record"] for error in result["errors"]} == {"a", "b"}

@@ -1,5 +1,6 @@
 import doctest
 import gzip
+import itertools
 import json
 import math
 import pickle
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import auc as trapezoid
 from sklearn.metrics import roc_auc_score
 
-import formats.docred
+import spanscore.formats.docred
 
 FREQUENT = {"P17", "P131", "P27", "P150", "P175", "P577", "P463", "P527", "P495", "P361"}
 INFINITY = float("inf")
@@ -412,6 +413,103 @@ def test_names_agree_with_the_oracle(docred, data, threshold):
     shuffled = score(docred, data.draw(st.permutations(facts)), documents, match="names", threshold=threshold)
     assert shuffled == result
     assert 0 <= result["auc"] <= 1
+
+
+@relaxed
+@given(st.data())
+def test_names_match_as_many_facts_as_possible_at_every_threshold(docred, data):
+    """Names that many entities share, so that which fact takes which gold fact matters."""
+    n = data.draw(st.integers(2, 5))
+    names = st.lists(st.sampled_from("abc"), min_size=1, max_size=3, unique=True)
+    vertex_set = [[{"name": name, "sent_id": 0} for name in data.draw(names)] for _ in range(n)]
+    every = [{"h": h, "t": t, "r": "P1", "evidence": [h]} for h in range(n) for t in range(n) if h != t]
+    labels = data.draw(st.lists(st.sampled_from(every), unique_by=lambda label: (label["h"], label["t"]), max_size=9))
+    documents = [{"title": "d", "vertexSet": vertex_set, "labels": labels}]
+    scores = data.draw(st.lists(st.sampled_from([0.1, 0.2, 0.3, 0.4, 0.5]), min_size=9, max_size=9))
+    facts = [
+        {"title": "d", "head": head, "tail": tail, "r": "P1", "score": score}
+        for (head, tail), score in zip(itertools.product("abc", repeat=2), scores, strict=True)
+    ]
+    called = {
+        name: {i for i, mentions in enumerate(vertex_set) if {"name": name, "sent_id": 0} in mentions} for name in "abc"
+    }
+    options = {"match": "names", "return_errors": True}
+    for threshold in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+        result = score(docred, facts, documents, threshold=threshold, **options)
+        taken = {(frozenset(called[f["head"]]), frozenset(called[f["tail"]])) for f in facts if f["score"] > threshold}
+        unnamed = [f for f in facts if f["score"] > threshold and not (called[f["head"]] and called[f["tail"]])]
+        edges = [{j for j, g in enumerate(labels) if g["h"] in head and g["t"] in tail} for head, tail in taken]
+        assert result["true_positives"] == most(edges, len(labels)) == len(result["matched"])
+        assert result["predicted"] <= len(taken) + len(unnamed)
+        shuffled = score(
+            docred,
+            data.draw(st.permutations(facts)),
+            [{**documents[0], "labels": labels[::-1]}],
+            threshold=threshold,
+            **options,
+        )
+        if len({frozenset(places) for places in called.values()}) == 3:  # else the first of equal facts is shown
+            assert shuffled == result
+
+
+@relaxed
+@given(st.data(), thresholds, st.sampled_from(["facts", "dense"]))
+def test_matched_items_and_the_curve(docred, data, threshold, form):
+    documents = data.draw(corpora())
+    facts = data.draw(predicted_facts(documents, unknown=form == "facts"))
+    facts = [{**f, "score": 1.0 if f["score"] is None else f["score"]} for f in facts]
+    names = [*RELATIONS, "P9"]
+    best = {}
+    for f in facts:
+        key = f["title"], f["h_idx"], f["t_idx"], f["r"]
+        best[key] = max(best.get(key, f["score"]), f["score"])
+    once = [fact(h, t, r, title, score=value) for (title, h, t, r), value in best.items()]
+    predictions = facts if form == "facts" else as_dense(documents, once, names, low=-4.0, dtype=np.float64)
+    options = {"relation_names": names, "threshold": threshold}
+    result = score(docred, predictions, documents, return_errors=True, **options)
+    plain = score(docred, predictions, documents, **options)
+    assert {name: value for name, value in result.items() if name in plain} == plain
+    assert result.keys() - plain.keys() == {"errors", "matched", "error_kinds", "curve"}
+
+    gold = {(d["title"], label["h"], label["t"], label["r"]) for d in documents for label in d["labels"]}
+    found = [(m["record"], *m["reference"].values()) for m in result["matched"]]
+    assert sorted(found) == sorted(
+        key for key in gold if best.get(key, -4.0 if form == "dense" else -INFINITY) > threshold
+    )
+    for match in result["matched"]:
+        assert (match["component"], match["kind"]) == ("fact", "right")
+        assert [*match["prediction"]] == ["h_idx", "t_idx", "r"]
+        assert [*match["prediction"].values()] == [*match["reference"].values()]
+
+    curve = result["curve"]
+    assert curve["threshold"] == sorted(curve["threshold"], reverse=True)
+    for recall, precision, at in zip(curve["recall"], curve["precision"], curve["threshold"], strict=True):
+        there = score(docred, predictions, documents, relation_names=names, threshold=at)
+        assert (100 * recall, 100 * precision) == pytest.approx((there["recall"], there["precision"]))
+    if len(curve["recall"]) and result["best_f1"]:
+        f1s = [200 * r * p / (r + p) for r, p in zip(curve["recall"], curve["precision"], strict=True)]
+        assert max(f1s) == pytest.approx(result["best_f1"])
+
+
+def test_the_curve_has_few_points(docred):
+    n = 60
+    labels = [(h, t, "P1") for h in range(n) for t in range(h)]
+    facts = [fact(h, t, r, score=at / len(labels)) for at, (h, t, r) in enumerate(labels)]
+    curve = score(docred, facts, [document(n=n, labels=labels)], return_errors=True)["curve"]
+    assert len(curve["recall"]) == 400
+    assert curve["recall"][0] == pytest.approx(1 / len(labels)) and curve["recall"][-1] == 1
+
+
+def test_mending_a_kind_of_error(docred):
+    reference = document("d", 6, [(0, 1, "P1"), (2, 3, "P1"), (4, 5, "P2")])
+    facts = [fact(1, 0, "P1"), fact(2, 3, "P2"), fact(3, 5, "P9"), fact(4, 5, "P2")]
+    kinds = score(docred, facts, [reference], return_errors=True)["error_kinds"]
+    assert all((row["component"], row["errors"], row["headline"]) == ("fact", 1, None) for row in kinds)
+    assert {row["kind"]: row["f1"] for row in kinds} == {
+        "wrong_direction": pytest.approx(rates(2, 4, 3)["f1"]),
+        "wrong_relation": pytest.approx(rates(2, 4, 3)["f1"]),
+        "spurious": pytest.approx(rates(1, 3, 3)["f1"]),
+    }
 
 
 # --- figures of the benchmark files -----------------------------------------------------------------------------------
@@ -1043,7 +1141,7 @@ def test_example_of_the_description():
 def test_examples(docred):
     folder = ROOT / "examples" / "docred"
     documents, facts, names, train = (
-        formats.docred.read(folder / f"{name}").records
+        spanscore.formats.docred.read(folder / f"{name}").records
         for name in ("references.json", "predictions.json", "predictions_by_name.json", "train.fact")
     )
     result = score(docred, facts, documents, train_facts=train)

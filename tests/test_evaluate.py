@@ -109,8 +109,8 @@ def test_a_metric_with_records_can_be_pickled(example):
     predictions, references = sides(example)
     metric = load(example.metric, example.config)
     metric.add_batch(predictions=predictions, references=references)
-    copy = pickle.loads(pickle.dumps(metric._held))  # noqa: S301
-    assert copy["references"][0].equals(metric._held["references"][0])
+    metric._columns = pickle.loads(pickle.dumps(metric._columns))  # noqa: S301
+    assert metric.compute(**example.options) == at_once(example)
 
 
 @every_example
@@ -123,7 +123,6 @@ def test_unknown_inputs_are_named(example):
 SCRIPT = """
 import json, sys
 import evaluate
-sys.path.insert(0, {root!r})
 from examples.demo import EXAMPLES, ROOT
 example = EXAMPLES[{index}]
 predictions, references = (example.read(ROOT / "examples" / path) for path in (example.predictions, example.references))
@@ -152,9 +151,11 @@ print(json.dumps(metric.compute(predictions=predictions[start:end], references=r
 
 @every_example
 def test_two_processes(example, tmp_path):
-    script = ONE_OF_TWO.format(root=str(ROOT), index=EXAMPLES.index(example))
+    script = ONE_OF_TWO.format(index=EXAMPLES.index(example))
     runs = [
-        subprocess.Popen([sys.executable, "-c", script, str(process), str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(process), str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
         for process in range(2)
     ]
     outputs = [run.communicate(timeout=120)[0].splitlines() for run in runs]
@@ -204,12 +205,13 @@ def test_from_the_hub(example, tmp_path):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     environment = {
         **os.environ,
+        "PYTHONPATH": str(ROOT),
         "HF_HOME": str(tmp_path),
         "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
         "NO_PROXY": "127.0.0.1",
         "no_proxy": "127.0.0.1",
     }
-    script = FROM_HUB.format(root=str(ROOT), index=EXAMPLES.index(example))
+    script = FROM_HUB.format(index=EXAMPLES.index(example))
     try:
         run = subprocess.run(
             [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120

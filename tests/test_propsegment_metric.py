@@ -12,7 +12,6 @@ from itertools import permutations
 
 import datasets
 import numpy as np
-import pyarrow as pa
 import pytest
 from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import HealthCheck, given, settings
@@ -26,7 +25,10 @@ from sklearn.metrics import (
     precision_recall_fscore_support,
 )
 
-import formats.propsegment
+import spanscore.formats.propsegment
+from spanscore.metrics import entailment, entailment_records, propsegment_records
+from spanscore.metrics.columns import to_arrow
+from spanscore.metrics.mistakes import Mistakes
 
 SEGMENTATION = load("propsegment")
 ENTAILMENT = load("propsegment", "entailment")
@@ -152,7 +154,7 @@ def propositions_of(response):
 
 
 def corpus(split):
-    return formats.propsegment.read(benchmark_file(f"propsegment/propositions.{split}.json")).records
+    return spanscore.formats.propsegment.read(benchmark_file(f"propsegment/propositions.{split}.json")).records
 
 
 def test_expected_figures():
@@ -211,7 +213,7 @@ def test_reference_against_itself(split):
 
 def test_entailment_of_the_dev_file():
     path = benchmark_file("propsegment/relationships.dev.json")
-    entries = formats.propsegment.read(path).records
+    entries = spanscore.formats.propsegment.read(path).records
     result = entail(["neutral"] * len(entries), entries)
     assert result["balanced_accuracy"] == 0.5
     assert round(result["accuracy"], 4) == 0.7301
@@ -464,6 +466,80 @@ def test_kinds_of_error():
     assert errors([[0], [0]], [[0]], deduplicate=False) == [("spurious", [0], None)]
 
 
+@given(corpora, st.sampled_from(["total", "threshold"]), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_matched_and_errors_make_up_both_sides(both, alignment, deduplicate):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"alignment": alignment, "deduplicate": deduplicate, "return_errors": True, "threshold": 0.6}
+        result = segment(*both, **options)
+    for pair in result["matched"]:
+        assert (pair["component"], pair["kind"]) == ("proposition", "right")
+        assert similarity(set(pair["prediction"]), set(pair["reference"])) >= Fraction(3, 5)
+    assert len(result["matched"]) == result["micro"]["true_positives"]
+    for side, name in zip(both, ("prediction", "reference"), strict=True):
+        given = Counter((at, tuple(p)) for at, propositions in enumerate(side) for p in propositions)
+        found = Counter(
+            (item["record"], tuple(item[name]))
+            for item in result["matched"] + result["errors"]
+            if item[name] is not None
+        )
+        assert found == (Counter(set(given)) if deduplicate else given)
+
+
+@given(corpora, st.randoms(use_true_random=False), st.sampled_from(["total", "threshold"]), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_order_of_propositions_does_not_show_in_errors(both, rng, alignment, deduplicate):
+    mixed = [[rng.sample(propositions, len(propositions)) for propositions in side] for side in both]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        options = {"alignment": alignment, "deduplicate": deduplicate, "return_errors": True, "threshold": 0.6}
+        assert segment(*both, **options) == segment(*mixed, **options)
+
+
+def test_pairs_that_count_are_aligned_first():
+    # As above: one pair counts, and the other two propositions are aligned with each other.
+    predicted = [[*range(100)], [*range(88), *range(100, 152)]]
+    gold = [[*range(88), *range(100, 110)], [*range(79), *range(88, 100), *range(110, 112), *range(152, 180)]]
+    result = segment([predicted], [gold], alignment="threshold", return_errors=True)
+    assert [(pair["prediction"], pair["reference"]) for pair in result["matched"]] == [(predicted[0], gold[0])]
+    assert [(error["prediction"], error["reference"]) for error in result["errors"]] == [(predicted[1], gold[1])]
+    # Of the two ways to align one pair that counts, the closer one.
+    result = segment([[[0, 1, 2, 3, 4]]], [[[0, 1, 2, 3], [0, 1, 2, 3, 4]]], alignment="threshold", return_errors=True)
+    assert result["matched"][0]["reference"] == [0, 1, 2, 3, 4]
+
+
+@given(corpora, st.booleans(), st.sampled_from(["zero", "one", "skip"]), st.sampled_from([0.5, 1, 2]))
+@settings(max_examples=100, deadline=None)
+def test_mended_kinds(both, deduplicate, empty, beta):
+    options = {"deduplicate": deduplicate, "empty": empty, "beta": beta}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = segment(*both, return_errors=True, per_document=True, **options)
+    assert sum(kind["errors"] for kind in result["error_kinds"]) == len(result["errors"])
+    for kind in result["error_kinds"]:
+        errors = Counter(error["record"] for error in result["errors"] if error["kind"] == kind["kind"])
+        assert kind["errors"] == errors.total()
+        assert (kind["component"], kind["headline"]) == ("proposition", None)
+        rates = []
+        for row in result["per_document"]:
+            found, predicted, gold = row["true_positives"], row["predicted"], row["gold"]
+            if kind["kind"] == "spurious":
+                predicted -= errors[row["id"]]
+            else:
+                found += errors[row["id"]]
+                predicted += errors[row["id"]] * (kind["kind"] == "missed")
+            if predicted or gold:
+                rates.append([found / side if side else 0.0 for side in (predicted, gold)])
+            elif empty != "skip":
+                rates.append([float(empty == "one")] * 2)
+        precision, recall = np.mean(rates, axis=0) if rates else (0.0, 0.0)
+        weighted = beta**2 * precision + recall
+        f1 = (1 + beta**2) * precision * recall / weighted if weighted else 0.0
+        assert kind["f1"] == pytest.approx(f1, abs=1e-12)
+    assert segment([[[0]], []], [[[0]], []], return_errors=True)["error_kinds"] == []
+
+
 # --- segmentation: forms of records -----------------------------------------------------------------------------------
 
 
@@ -544,14 +620,19 @@ def test_entries_pair_by_their_sentence_id():
         segment([[]], [without_reference(0)])
 
 
+def rows_and_mistakes(read, references):
+    """References as they are read, and the mistakes: the record, the path within it and the words."""
+    mistakes = Mistakes()
+    rows = to_arrow(read("references", references, mistakes)).to_pylist()
+    return rows, [(path[1], path[2:], words) for path, words in mistakes.sorted()]
+
+
 def test_entries_keep_their_document_as_group():
-    metric = load("propsegment")
-    metric.add_batch(predictions=[[], [], []], references=[entry(0, [[0]]), [[1]], entry(2, [[2]])])
-    (column,) = metric._held["references"]
-    assert column.field("group").to_pylist() == ["d0", None, "d1"]
-    assert column.field("id").to_pylist() == ["7/d0/0", None, "7/d1/2"]
-    assert column.field("propositions").to_pylist() == [[[0]], [[1]], [[2]]]
-    assert metric.features["references"]["group"] == datasets.Value("string")
+    rows, _ = rows_and_mistakes(propsegment_records.read, [entry(0, [[0]]), [[1]], entry(2, [[2]])])
+    assert [row["group"] for row in rows] == ["d0", None, "d1"]
+    assert [row["id"] for row in rows] == ["7/d0/0", None, "7/d1/2"]
+    assert [row["propositions"] for row in rows] == [[[0]], [[1]], [[2]]]
+    assert load("propsegment").features["references"]["group"] == datasets.Value("string")
 
 
 def test_names_of_the_documentation():
@@ -563,12 +644,12 @@ def test_names_of_the_documentation():
     assert entail(["e"], [{"entailment_responses": votes}])["accuracy"] == 1.0
 
 
-def test_entries_read_the_fast_and_the_careful_way_alike():
+def test_entries_among_records_read_as_they_do_alone():
     entries = [entry(0, [[0, 1], [3]], [[9]]), without_reference(1), entry(2, None, [[1]]), entry(3, [[2]])]
-    fast, careful = load("propsegment"), load("propsegment")
-    fast.add_batch(references=entries)
-    careful.add_batch(references=[*entries, [[5]]])  # a bare record among them is not what the fast way takes
-    assert fast._held["references"][0].to_pylist() == careful._held["references"][0].to_pylist()[:4]
+    alone, _ = rows_and_mistakes(propsegment_records.read, entries)
+    among, _ = rows_and_mistakes(propsegment_records.read, [*entries, [[5]]])
+    assert alone == among[:4]
+    assert [row["propositions"] for row in among] == [[[0, 1], [3]], None, [], [[2]], [[5]]]
 
 
 def test_pairing_by_id():
@@ -815,7 +896,7 @@ def test_entailment_of_anything(data):
 
 @given(st.data())
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_fast_and_careful_reading_agree(data):
+def test_records_read_alike_alone_and_together(data):
     odd = st.sampled_from([None, True, 0.5, 2.0, -1, "1", 2**40, np.int64(1), np.float64(0.5), np.True_, {1}, (), []])
     token = st.integers(0, 9) | odd
     tokens = st.lists(token, max_size=3) | odd
@@ -840,30 +921,13 @@ def test_fast_and_careful_reading_agree(data):
         ),
     }
     task = data.draw(st.sampled_from(sorted(kinds)))
-    metric = {"segmentation": SEGMENTATION, "entailment": ENTAILMENT}[task]
-    schema = metric.schemas["references"]
+    read = {"segmentation": propsegment_records.read, "entailment": entailment_records.read}[task]
     values = data.draw(st.lists(kinds[task], max_size=4))
 
-    def outcome(way):
-        try:
-            return json.dumps(way())
-        except ValueError as refused:
-            return str(refused)
-
-    # Through types of its own, so that the metric's copies of the modules are the ones compared.
-    convert = type(metric)._read.__globals__["Staging"]._read.__globals__["convert"]
-    mistakes = type(metric)._read.__globals__["Mistake"]
-
-    def slow():
-        walked = []
-        for value in values:
-            try:
-                walked.append(schema.read(value))
-            except mistakes as mistake:
-                raise mistake.within(f"x[{len(walked)}]").error() from None
-        return pa.array(walked, schema.arrow).to_pylist()
-
-    assert outcome(lambda: convert(values, schema, "x").to_pylist()) == outcome(slow)
+    rows, mistakes = rows_and_mistakes(read, values)
+    alone = [rows_and_mistakes(read, [value]) for value in values]
+    assert mistakes == [(at, path, words) for at, (_, found) in enumerate(alone) for _, path, words in found]
+    assert rows == [row for found, _ in alone for row in found]
 
 
 # --- both: several processes ------------------------------------------------------------------------------------------
@@ -1160,6 +1224,32 @@ def test_wrong_labels():
     assert sum(row["correct"] for row in result["per_document"]) / 3 == result["accuracy"]
 
 
+@given(st.lists(st.tuples(*[st.sampled_from([*LABELS, "not-entail"])] * 2), min_size=1, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_right_and_mended_labels(both):
+    predicted, gold = map(list, zip(*both, strict=True))
+    result = entail(predicted, gold, return_errors=True, per_document=True)
+    rows = result["per_document"]
+    assert [(item["record"], item["reference"]) for item in result["matched"]] == [
+        (row["id"], row["gold"]) for row in rows if row["gold"] == row["predicted"]
+    ]
+    for item in result["matched"]:
+        assert (item["component"], item["kind"]) == ("entailment", "right")
+        assert item["prediction"] == item["reference"]
+    wrong = Counter((row["gold"], row["predicted"]) for row in rows if row["gold"] != row["predicted"])
+    assert {kind["kind"]: kind["errors"] for kind in result["error_kinds"]} == {
+        " as ".join(pair): n for pair, n in wrong.items()
+    }
+    numbers = [kind["errors"] for kind in result["error_kinds"]]
+    assert numbers == sorted(numbers, reverse=True)
+    for kind in result["error_kinds"]:
+        was, became = kind["kind"].split(" as ")
+        assert kind["component"] == ("entailment" if "entail" in (was, became) else "three_way")
+        mended = [row["gold"] if (row["gold"], row["predicted"]) == (was, became) else row["predicted"] for row in rows]
+        again = entail(mended, [row["gold"] for row in rows])
+        assert kind["f1"] == pytest.approx(again["balanced_accuracy"])
+
+
 @pytest.mark.parametrize("name", ["threshold", "alignment", "labels"])
 def test_entailment_options(name):
     with pytest.raises(ValueError, match=f"{name}: not an option of .*expected one of label_names, per_document"):
@@ -1175,10 +1265,9 @@ def test_order_of_pairs_changes_nothing(both, rng):
 
 def test_matthews_correlation_of_many_pairs():
     # Products of counts beyond 64 bits.
-    score_labels = type(ENTAILMENT)._compute.__globals__["score_labels"]
     matrix = np.array([[3_000_000_000, 1_000_000, 0], [2_000_000, 4_000_000_000, 0], [0, 0, 0]])
     phi = (3e9 * 4e9 - 1e6 * 2e6) / math.sqrt(3.001e9 * 4.002e9 * 3.002e9 * 4.001e9)
-    assert score_labels(matrix, tuple(LABELS))["matthews_correlation"] == pytest.approx(phi)
+    assert entailment.score_labels(matrix, tuple(LABELS))["matthews_correlation"] == pytest.approx(phi)
 
 
 # --- examples and documentation ---------------------------------------------------------------------------------------
@@ -1187,14 +1276,16 @@ def test_matthews_correlation_of_many_pairs():
 def test_examples_show_every_kind():
     folder = ROOT / "examples" / "propsegment"
     predictions, references = (
-        formats.propsegment.read(folder / name) for name in ("predictions.txt", "references.jsonl")
+        spanscore.formats.propsegment.read(folder / name) for name in ("predictions.txt", "references.jsonl")
     )
     assert predictions.format_notes == {"unparsed": 1}
     result = segment(predictions.records, references.records, return_errors=True)
     assert {error["kind"] for error in result["errors"]} == {"near_miss", "merged", "split", "spurious", "missed"}
     assert result["repeated_predictions"] == result["empty_references"] == 1
     assert result["recall"] < result["precision"] < 1
-    labels, entries = (formats.propsegment.read(folder / name) for name in ("labels.jsonl", "relationships.jsonl"))
+    labels, entries = (
+        spanscore.formats.propsegment.read(folder / name) for name in ("labels.jsonl", "relationships.jsonl")
+    )
     result = entail(labels.records, entries.records)
     assert result["no_reference"] == 1
     assert result["balanced_accuracy"] != result["accuracy"] != result["three_way_accuracy"]

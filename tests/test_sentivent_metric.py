@@ -1,6 +1,8 @@
 import copy
 import json
 import random
+import subprocess
+import sys
 import warnings
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -9,14 +11,15 @@ from multiprocessing import get_context
 
 import datasets
 import numpy as np
-import pyarrow as pa
 import pytest
 import sentivent_oracle as oracle
 from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import formats.sentivent
+import spanscore.formats.sentivent
+from spanscore.metrics.mistakes import Mistakes, write_path
+from spanscore.metrics.sentivent_records import read
 
 SIDES = ("predictions", "references")
 SCORES = [f"sentivent_{profile}{kind}" for profile in ("", "relaxed_") for kind in ("score", "macro_score")]
@@ -33,14 +36,6 @@ def emptied(metric):
     """What a failed test added is not there for the next."""
     yield
     metric._columns = {side: [] for side in ("predictions", "references")}
-
-
-@pytest.fixture(scope="module")
-def script(metric):
-    """The module of the metric's script."""
-    import sys
-
-    return sys.modules[type(metric).__module__]
 
 
 def made(benchmark, n_documents, seed=1):
@@ -179,7 +174,7 @@ def test_worked_document(metric):
 
 
 def test_worked_document_is_among_the_examples(metric):
-    sides = [formats.sentivent.read(ROOT / f"examples/sentivent/{name}.jsonl").records for name in SIDES]
+    sides = [spanscore.formats.sentivent.read(ROOT / f"examples/sentivent/{name}.jsonl").records for name in SIDES]
     first = [[document for document in side if document["id"] == "acme"] for side in sides]
     ours = [[worked_prediction()], [worked_reference()]]
     for options in ({}, {"include_factuality": True}):
@@ -241,8 +236,8 @@ def test_expected_figures(metric, key, n_documents, tmp_path):
     figures = expected()[key.replace("-", "_")]
     files = {}
     for name, documents in zip(("predictions", "references"), made(key, n_documents), strict=True):
-        formats.sentivent.write(documents, tmp_path / f"{name}.jsonl")
-        files[name] = formats.sentivent.read(tmp_path / f"{name}.jsonl").records
+        spanscore.formats.sentivent.write(tmp_path / f"{name}.jsonl", documents)
+        files[name] = spanscore.formats.sentivent.read(tmp_path / f"{name}.jsonl").records
     extraction = metric.compute(**files)
     both = metric.compute(**files, include_factuality=True)
     hard = key.endswith("hard")
@@ -696,6 +691,55 @@ def test_kinds_of_error(metric, prediction, reference, component, kind):
     assert kinds == ([kind, "missed"] if kind == "spurious" else [kind])
 
 
+def test_matched_items_and_kinds_of_error(metric):
+    result = compute(metric, worked_prediction(), worked_reference(), return_errors=True)
+    plain = compute(metric, worked_prediction(), worked_reference())
+    assert {name: value for name, value in result.items() if name not in ("errors", "matched", "error_kinds")} == plain
+    assert [m["component"] for m in result["matched"]] == [
+        "event_trigger",
+        "event_argument",
+        "sentiment_expression",
+        "sentiment_target",
+    ]
+    assert result["matched"][0] == {
+        "record": "acme",
+        "component": "event_trigger",
+        "kind": "right",
+        "prediction": {"trigger": [8], "type": "Profit", "subtype": "Decrease"},
+        "reference": {"trigger": [8], "type": "Profit", "subtype": "Decrease"},
+    }
+    kinds = {(row["component"], row["kind"]): row for row in result["error_kinds"]}
+    assert list(kinds)[:2] == [("all components", "wrong_boundary"), ("all components", "spurious")]
+    boundaries = kinds["all components", "wrong_boundary"]
+    assert (boundaries["errors"], boundaries["f1"]) == (4, None)
+    assert boundaries["headline"] == pytest.approx(100 - 100 / 3 * 3341 / 24099)
+    trigger = kinds["event_trigger", "wrong_boundary"]
+    assert (trigger["errors"], trigger["f1"]) == (1, 100)
+    assert trigger["headline"] == pytest.approx(result["sentivent_score"] + 50 * 5256 / 24099)
+    spurious = kinds["sentiment_expression", "spurious"]
+    assert spurious["f1"] == 100
+    assert spurious["headline"] == pytest.approx(result["sentivent_score"] + 100 / 3 * 3341 / 24099)
+
+
+def test_effect_of_mending_with_factuality(metric):
+    predictions, references = made("sentivent-hard", 20)
+    sides = {"predictions": predictions, "references": references, "include_factuality": True}
+    result = metric.compute(**sides, return_errors=True)
+    weights = result["weights"]["active"]
+    gains = Counter()
+    for row in result["error_kinds"]:
+        if row["component"] in weights:
+            gain = weights[row["component"]] * (row["f1"] - result["strict"][row["component"]]["f1"])
+            assert row["headline"] == pytest.approx(result["sentivent_score"] + gain)
+            gains[row["kind"]] += gain
+    for row in result["error_kinds"]:
+        if row["component"] == "all components":
+            assert row["headline"] == pytest.approx(result["sentivent_score"] + gains[row["kind"]])
+    for name in oracle.FIVE:
+        n_matched = sum(m["component"] == name for m in result["matched"])
+        assert n_matched == result["strict"][name]["true_positives"]
+
+
 def test_links_may_be_attached_to_the_wrong_event_or_expression(metric):
     def linked(trigger, span, polarity="positive"):
         annotations = [event(trigger, id="e"), expression(span, polarity, id="s")]
@@ -1102,57 +1146,70 @@ def test_any_json_gives_a_result_or_an_error_of_one_line(metric, data):
     assert len(metric) == 0
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_fast_and_careful_reading_agree(script, data):
-    schema, records = script._DOCUMENT, importlib_records(script)
-    path = data.draw(st.sampled_from(places(GOOD)))
-    given_records = [GOOD, broken(path, data.draw(JSON | st.just(...)))]
-
-    def careful():
-        walked = []
-        for record in given_records:
-            try:
-                walked.append(schema.read(record))
-            except records.Mistake as mistake:
-                raise mistake.within(f"references[{len(walked)}]").error() from None
-        return pa.array(walked, schema.arrow)
-
-    def outcome(read):
-        try:
-            column = read()
-            script._resolve("references", column, script._n_tokens(column))
-        except ValueError as error:
-            return str(error)
-        return used(column.to_pylist())
-
-    def used(documents):
-        for document in documents:
-            for a in document["annotations"]:
-                wanted = script._Annotation.fields_of.get(a["kind"], set())
-                for name in set(a) - wanted - {"id", "kind", "span"}:
-                    a[name] = None
-        return documents
-
-    assert outcome(lambda: records.convert(given_records, schema, "references")) == outcome(careful)
+def mistakes_of(*records):
+    """All mistakes of some predictions, each as it is written in an error."""
+    mistakes = Mistakes()
+    read("predictions", list(records), mistakes)
+    return [f"{write_path(path)}: {words}" for path, words in mistakes.sorted()]
 
 
-def importlib_records(script):
-    import sys
+def test_all_mistakes_are_found_at_once():
+    wrong = copy.deepcopy(GOOD)
+    _, p2, e1, e2, s1 = wrong["annotations"]
+    p2["span"] = [15]
+    e1["id"] = "p1"
+    e1["arguments"] = [{"role": "R", "id": "e9"}, {"role": "R"}, {"role": "R", "span": [1, 16]}]
+    e2["span"] = None
+    e2["arguments"] = [{"role": "R", "id": "p2", "span": [5]}]
+    s1["targets"] = ["e2"]
+    wrong["relations"] = {
+        "event_sentiment": [("e2", "s1"), ("s1", "e7")],
+        "event_coreference": [("e2", "e2"), ("e2", "p2")],
+    }
+    at = "predictions[1]"
+    assert sorted(mistakes_of(GOOD, wrong)) == [
+        f"{at}.annotations[1].span.tokens[0]: 15 is past the end, expected an index below 15, the number of tokens",
+        f"{at}.annotations[2].arguments[0]: 'e9' is the id of nothing, expected that of an annotation of the document",
+        f"{at}.annotations[2].arguments[1]: points to nothing, expected the id of an annotation, or a span",
+        f"{at}.annotations[2].arguments[2].span.tokens[1]: 16 is past the end, expected an index below 15, the number "
+        "of tokens",
+        f"{at}.annotations[2].id: 'p1' is repeated, expected ids that differ within a document",
+        f"{at}.annotations[3].arguments[0]: 'p2' has another span, expected one that agrees",
+        f"{at}.annotations[3].span: missing, expected a span: a dict with tokens, or a list of token indices",
+        f"{at}.annotations[4].targets[0]: 'e2' has no span, expected an annotation with one",
+        f"{at}.relations.event_coreference[1].to: 'p2' is of kind 'participant', expected the id of an annotation of "
+        "the document that is of kind event",
+        f"{at}.relations.event_sentiment[1].from: 's1' is of kind 'sentiment_expression', expected the id of an "
+        "annotation of the document that is of kind event",
+        f"{at}.relations.event_sentiment[1].to: 'e7' is the id of nothing, expected the id of an annotation of the "
+        "document that is of kind sentiment_expression",
+    ]
 
-    return sys.modules[script.__name__.rpartition(".")[0] + ".records"]
+
+def test_mistakes_of_values_and_of_other_records_are_found_too():
+    odd = broken(("annotations", 2, "polarity"), "happy")
+    odd["annotations"][4]["negated"] = "no"
+    odd["annotations"][0]["kind"] = " "
+    assert [words.partition(":")[0] for words in mistakes_of(odd, GOOD, broken(("annotations", 1, "id"), "p1"))] == [
+        "predictions[0].annotations[0].kind",
+        "predictions[0].annotations[2].polarity",
+        "predictions[0].annotations[4].negated",
+        "predictions[2].annotations[1].id",
+        "predictions[2].annotations[3].arguments[0]",
+    ]
 
 
-def test_canonical_rows_take_the_fast_way(script, monkeypatch):
-    def fail(*_):
-        raise AssertionError("walked")
+def test_kinds_of_annotation_are_read_in_any_case():
+    document = {"annotations": [{"kind": kind, "span": [0]} for kind in ("EVENT", "Trigger", "Sentiment", "Filler")]}
+    column = read("references", [document], Mistakes())
+    kinds = column["annotations"].items["kind"].tolist()
+    assert kinds == ["event", "event", "sentiment_expression", "Filler"]
 
-    monkeypatch.setattr(script._Annotation, "read", fail)
-    records = importlib_records(script)
-    predictions, references = made("sentivent-hard", 40)
-    filled = datasets.Dataset.from_list(references).to_list()  # with None for what is missing
-    for documents in (predictions, references, filled):
-        assert len(records.convert(documents, script._DOCUMENT, "references")) == len(documents)
+
+def test_options_and_records_import_nothing_heavy():
+    source = "import sys, spanscore.metrics.sentivent_records; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert {"evaluate", "datasets", "scipy", "pyarrow"}.isdisjoint(loaded.split())
 
 
 # --- the metric as evaluate sees it -----------------------------------------------------------------------------------
@@ -1204,7 +1261,7 @@ print(summary)
 
 
 def test_annotation_project_against_itself_and_perturbed(metric):
-    gold = [formats.sentivent.read(benchmark_file(f"sentivent/anno_0{i}.xmi")).records[0] for i in (1, 2)]
+    gold = [spanscore.formats.sentivent.read(benchmark_file(f"sentivent/anno_0{i}.xmi")).records[0] for i in (1, 2)]
     result = metric.compute(predictions=gold, references=gold, include_factuality=True)
     assert scores(result) == pytest.approx(dict.fromkeys(SCORES, 100))
     rng, guess = random.Random(5), copy.deepcopy(gold)
