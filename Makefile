@@ -1,11 +1,13 @@
-# `make help` lists what there is to do. Everything but `help` sets up first: a virtual environment in .venv, made anew
-# when a requirements file changes.
+# `make help` lists what there is to do. Most targets first set up a virtual environment in .venv, which is made
+# anew when a requirements file changes.
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+# The package as the wheel lays it out, for mypy: there the scripts of the metrics are modules of the package.
+TYPED := build/typed
 
-.PHONY: help setup browser demo test lint format bench clean
+.PHONY: help setup browser demo test versions lint format bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
@@ -28,22 +30,28 @@ browser: ## install the browser that tests open reports in (Debian, as root)
 	fi
 
 demo: $(READY) ## score the examples of every benchmark through evaluate.load
-	@$(BIN)/python examples/demo.py
+	@$(BIN)/python -m examples.demo
 
 test: $(READY) ## run the tests
 	@$(BIN)/python -m pytest
 
+versions: ## run quick tests with the oldest and the newest supported versions of Python and of all packages
+	@.ci/versions
+
 lint: $(READY) ## check style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+	@rm -rf $(TYPED) && $(BIN)/python -m hatchling build -t wheel -d $(TYPED) >/dev/null
+	@$(BIN)/python -m zipfile -e $(TYPED)/*.whl $(TYPED) && cp -r benchmarks examples tests $(TYPED)
+	@cd $(TYPED) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache \
+	    spanscore benchmarks examples tests/conftest.py
 
 format: $(READY) ## put the code in shape
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
 bench: $(READY) ## compare speed with other scorers
-	@for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/bench_*.py; do $(BIN)/python -m benchmarks.$$(basename $$script .py) || exit 1; done
 
 clean: ## remove the virtual environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,11 +12,13 @@ from __future__ import annotations
 import math
 import random
 import sys
+from functools import partial
 from typing import Any
 
 import datasets
 import evaluate
-from timing import compare, in_new_process, load, peak_growth, seconds
+
+from benchmarks.timing import compare, in_new_process, load, peak_growth, seconds
 
 POLARITIES = ("POS", "NEG", "NEU")
 
@@ -59,7 +61,7 @@ TRIPLETS = {
 WHOLE = {"id": datasets.Value("string"), "tokens": [datasets.Value("string")], **TRIPLETS}
 
 
-class Stock(evaluate.Metric):
+class Stock(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """What one would write in an afternoon."""
 
     record = TRIPLETS
@@ -69,7 +71,7 @@ class Stock(evaluate.Metric):
         features = datasets.Features({"predictions": record, "references": record})
         return evaluate.MetricInfo(description="", citation="", inputs_description="", features=features)
 
-    def _compute(self, predictions: list[dict], references: list[dict]) -> dict[str, float]:
+    def _compute(self, predictions: list[dict[str, Any]], references: list[dict[str, Any]]) -> dict[str, float]:
         correct = predicted = gold = 0
         for prediction, reference in zip(predictions, references, strict=True):
             left, right = (
@@ -111,11 +113,11 @@ def main() -> None:
         assert all(math.isclose(ours[key], theirs[key]) for key in theirs)
         compare(
             f"ASTE, 50,000 sentences, {title}",
-            lambda sides=sides: aste.compute(**sides),
-            lambda sides=sides, stock=stock: stock.compute(**sides),
+            partial(aste.compute, **sides),
+            partial(stock.compute, **sides),
         )
     sizes = (5_000, 50_000, 500_000)
-    figures = [tuple(map(float, in_new_process("bench_aste.py", size).split())) for size in sizes]
+    figures = [tuple(map(float, in_new_process("bench_aste", size).split())) for size in sizes]
     for size, (took, grown) in zip(sizes, figures, strict=True):
         print(f"ASTE, {size:,} sentences: {took:.3f} s, peak memory grows by {grown:.0f} MiB")
     decades = math.log10(sizes[-1] / sizes[0])

@@ -18,12 +18,13 @@ from typing import Any
 import datasets
 import evaluate
 import numpy as np
-from timing import compare, in_new_process, load, peak_growth, seconds
+
+from benchmarks.timing import compare, in_new_process, load, peak_growth, seconds
 
 RELATIONS = [f"P{number}" for number in range(96)]
 
 
-def corpus(n_documents: int, seed: int = 1) -> tuple[list[dict], list[dict], list[list[str]]]:
+def corpus(n_documents: int, seed: int = 1) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[list[str]]]:
     """Documents, predicted facts and training facts of the size of Re-DocRED's test set: 20 entities, 35 facts."""
     rng = random.Random(seed)
     documents, facts = [], []
@@ -50,16 +51,18 @@ def corpus(n_documents: int, seed: int = 1) -> tuple[list[dict], list[dict], lis
     return documents, facts, train
 
 
-def plain_loop(documents: list[dict], facts: list[dict], train: set[tuple]) -> dict[str, float]:
+def plain_loop(
+    documents: list[dict[str, Any]], facts: list[dict[str, Any]], train: set[tuple[Any, ...]]
+) -> dict[str, float]:
     """The benchmark's figures, one fact at a time."""
-    gold: dict[tuple, set] = {}
+    gold: dict[tuple[Any, ...], set[Any]] = {}
     entities_of, gold_sentences = {}, 0
     for document in documents:
         entities_of[document["title"]] = document["vertexSet"]
         for label in document["labels"]:
             gold[document["title"], label["h"], label["t"], label["r"]] = set(label["evidence"])
             gold_sentences += len(label["evidence"])
-    different: dict[tuple, dict] = {}
+    different: dict[tuple[Any, ...], dict[str, Any]] = {}
     for fact in facts:
         different.setdefault((fact["title"], fact["h_idx"], fact["t_idx"], fact["r"]), fact)
     correct = seen = sentences = right_sentences = 0
@@ -111,7 +114,7 @@ def facts_against_loop() -> None:
     compare("twice the documents", halved, ours)
 
 
-class StockMetric(evaluate.Metric):
+class StockMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """What one writes without further thought: features are declared, and ``_compute`` loops."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -126,14 +129,16 @@ class StockMetric(evaluate.Metric):
         features = datasets.Features({"predictions": prediction, "references": document})
         return evaluate.MetricInfo(description="", citation="", features=features)
 
-    def _compute(self, predictions: list, references: list, train: set | None = None) -> dict[str, float]:
+    def _compute(
+        self, predictions: list[Any], references: list[Any], train: set[Any] | None = None
+    ) -> dict[str, float]:
         facts = [{"title": p["title"], **fact} for p in predictions for fact in p["relations"]]
         return plain_loop(references, facts, train or set())
 
 
 def facts_against_stock() -> None:
     documents, facts, train = corpus(1000)
-    by_title: dict[str, list] = {document["title"]: [] for document in documents}
+    by_title: dict[str, list[Any]] = {document["title"]: [] for document in documents}
     for fact in facts:
         by_title[fact["title"]].append({key: value for key, value in fact.items() if key != "title"})
     predictions = [{"title": title, "relations": relations} for title, relations in by_title.items()]
@@ -160,7 +165,7 @@ def facts_against_stock() -> None:
     compare(f"facts of {len(documents):,} documents, against evaluate's stock path", ours, theirs)
 
 
-def dense_corpus(dtype: str = "float32") -> tuple[list[dict], list[dict], list[str | None]]:
+def dense_corpus(dtype: str = "float32") -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str | None]]:
     """Scores like a model's: most pairs low, gold facts higher; the first column is no relation."""
     rng = np.random.default_rng(1)
     documents, _, _ = corpus(500)
@@ -175,7 +180,9 @@ def dense_corpus(dtype: str = "float32") -> tuple[list[dict], list[dict], list[s
     return documents, predictions, [None, *RELATIONS]
 
 
-def plain_ranking(documents: list[dict], predictions: list[dict], names: list[str | None]) -> tuple[float, float]:
+def plain_ranking(
+    documents: list[dict[str, Any]], predictions: list[dict[str, Any]], names: list[str | None]
+) -> tuple[float, float]:
     """Best F1 and the area under precision over recall, of a sorted list of all candidates."""
     listed: list[tuple[bool, float]] = []
     n_gold = 0
@@ -217,8 +224,8 @@ def dense_memory(which: str, dtype: str) -> None:
 
 def dense_against_list() -> None:
     # First, since a new process starts at the peak of the one it comes from.
-    grown = {dtype: float(in_new_process(__file__, "ours", dtype)) for dtype in ("float32", "float64")}
-    listed = float(in_new_process(__file__, "list", "float32"))
+    grown = {dtype: float(in_new_process("bench_docred", "ours", dtype)) for dtype in ("float32", "float64")}
+    listed = float(in_new_process("bench_docred", "list", "float32"))
     documents, predictions, names = dense_corpus()
     metric = load("docred")
     n_numbers = sum(item["scores"].size for item in predictions)

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from timing import in_new_process, load, seconds
-
-import resampling
+from benchmarks.timing import in_new_process, load, seconds
+from spanscore.metrics import resampling
 
 N_RESAMPLES = 1000
 
 
-def aste(rng: np.random.Generator) -> tuple[str, list, list, dict[str, Any]]:
+def aste(rng: np.random.Generator) -> tuple[str, list[Any], list[Any], dict[str, Any]]:
     """10,000 sentences of up to five triplets, of which three in four are found."""
     gold = [[([i], [i + 1], "POS") for i in range(n)] for n in rng.integers(0, 6, 10_000)]
     predicted = [[triplet for triplet in triplets if rng.random() < 0.75] for triplets in gold]
     return "aste", predicted, gold, {}
 
 
-def sentivent(rng: np.random.Generator) -> tuple[str, list, list, dict[str, Any]]:
+def sentivent(rng: np.random.Generator) -> tuple[str, list[Any], list[Any], dict[str, Any]]:
     """10,000 short documents of events and expressions with all labels, of which three in four are right."""
 
     def document(labels: np.ndarray) -> dict[str, Any]:
@@ -43,14 +39,14 @@ def sentivent(rng: np.random.Generator) -> tuple[str, list, list, dict[str, Any]
     return "sentivent", predicted, gold, {"include_factuality": True}
 
 
-def segmentation(rng: np.random.Generator) -> tuple[str, list, list, dict[str, Any]]:
+def segmentation(rng: np.random.Generator) -> tuple[str, list[Any], list[Any], dict[str, Any]]:
     """10,000 sentences of two propositions, of which three in four are found."""
     gold = [[[0, 1, 2], [3, 4, 5]] for _ in range(10_000)]
     predicted = [[proposition for proposition in sentence if rng.random() < 0.75] for sentence in gold]
     return "propsegment", predicted, gold, {}
 
 
-def docred(rng: np.random.Generator) -> tuple[str, list, list, dict[str, Any]]:
+def docred(rng: np.random.Generator) -> tuple[str, list[Any], list[Any], dict[str, Any]]:
     """500 documents of 20 entities with dense scores for 96 relations and 35 gold facts each, all scores different."""
     names = [f"P{i}" for i in range(96)]
     gold, predicted = [], []
@@ -81,7 +77,7 @@ def measure(name: str) -> None:
     statistics: list[Any] = []
     build = seconds(lambda: statistics.append(metric.statistics(predictions=[predicted], **sides)))
     table = statistics[0].tables[0]
-    found: list[dict] = []
+    found: list[dict[str, Any]] = []
     spent = seconds(lambda: found.append(resampling.intervals(statistics[0], 0.95, N_RESAMPLES)))
     # In a run of its own, as it takes time; the process may have needed more before, to read and count.
     tracemalloc.start()
@@ -99,7 +95,7 @@ def main() -> None:
         measure(sys.argv[1])
         return
     for name in CASES:
-        print(in_new_process("bench_intervals.py", name), end="")
+        print(in_new_process("bench_intervals", name), end="")
 
 
 if __name__ == "__main__":

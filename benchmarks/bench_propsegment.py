@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
+from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from stock_propsegment import StockPropsegment
-from timing import compare, load, seconds
+from benchmarks.stock_propsegment import StockPropsegment
+from benchmarks.timing import compare, load, seconds
 
 # As in the benchmark: half the sentences have up to three propositions, the mean is four, with ten tokens in two runs.
 _N_PROPOSITIONS = (1, 2, 2, 2, 3, 3, 4, 5, 7, 10)
 
 
-def sentences(n: int, seed: int = 0) -> tuple[list[dict], list[dict]]:
+def sentences(n: int, seed: int = 0) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Made-up predictions and references of a shape like the benchmark's."""
     rng = random.Random(seed)
     predictions, references = [], []

@@ -12,7 +12,8 @@ import datasets
 import evaluate
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from timing import compare, load, seconds
+
+from benchmarks.timing import compare, load, seconds
 
 POLARITIES = ["positive", "negative", "neutral"]
 SUPPORTS = {
@@ -123,12 +124,12 @@ def corpus(n_documents: int, size: Size) -> dict[str, list[dict[str, Any]]]:
 # --- the other scorer -------------------------------------------------------------------------------------------------
 
 
-def items(record: dict[str, Any]) -> tuple[dict[str, list], Counter]:
+def items(record: dict[str, Any]) -> tuple[dict[str, list[Any]], Counter[str]]:
     """All items of a document by component, as (spans, labels), and how many lack a type."""
     spans = {a["id"]: frozenset(a["span"]["tokens"]) for a in record["annotations"]}
     of_id = {a["id"]: a for a in record["annotations"]}
-    found: dict[str, list] = {name: [] for name in _ROWS}
-    left_out: Counter = Counter()
+    found: dict[str, list[Any]] = {name: [] for name in _ROWS}
+    left_out: Counter[str] = Counter()
     for a in record["annotations"]:
         here = spans[a["id"]]
         if a["kind"] == "event":
@@ -168,7 +169,7 @@ _ROWS = [*list(SUPPORTS)[:5], "trigger_identification", "event_type", "event_pol
 _ROWS += ["expression_identification", "target_identification", "link_identification", "target", "target_polarity"]
 
 
-def dice(left: tuple, right: tuple) -> float:
+def dice(left: tuple[Any, ...], right: tuple[Any, ...]) -> float:
     """Of two items that overlap in every place, else 0."""
     total = 0.0
     for a, b in zip(left[0], right[0], strict=True):
@@ -179,7 +180,7 @@ def dice(left: tuple, right: tuple) -> float:
     return total / len(left[0])
 
 
-def aligned(left: list, right: list, bonus: Any = None) -> list[tuple[int, int]]:
+def aligned(left: list[Any], right: list[Any], bonus: Any = None) -> list[tuple[int, int]]:
     """Pairs of equal labels that overlap, as many as possible, then the largest overlap, then the largest bonus."""
     weights = np.zeros((len(left), len(right)))
     for i, p in enumerate(left):
@@ -198,7 +199,7 @@ def rates(true_positives: int, predicted: int, gold: int) -> dict[str, float]:
     return row | {"true_positives": true_positives, "predicted": predicted, "gold": gold}
 
 
-class Stock(evaluate.Metric):
+class Stock(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """The same features and keys, by plain loops over documents."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -226,10 +227,12 @@ class Stock(evaluate.Metric):
             features=datasets.Features({"predictions": record, "references": record}),
         )
 
-    def _compute(self, predictions: list, references: list, include_factuality: bool = False) -> dict[str, Any]:
+    def _compute(
+        self, predictions: list[Any], references: list[Any], include_factuality: bool = False
+    ) -> dict[str, Any]:
         counts = {profile: {name: np.zeros(3, int) for name in _ROWS} for profile in ("strict", "relaxed")}
         labels: dict[str, dict[str, list[int]]] = {name: {} for name in _ROWS[:5]}
-        left_out: list[Counter] = [Counter(), Counter()]
+        left_out: list[Counter[str]] = [Counter(), Counter()]
         factors: dict[str, dict[str, Any]] = {profile: {} for profile in counts}
         by_id = {record["id"]: record for record in predictions}
         for reference in references:
@@ -277,7 +280,7 @@ class Stock(evaluate.Metric):
         return result
 
     @staticmethod
-    def _factors(profile: str, factors: dict[str, Any], prediction: dict, reference: dict) -> None:
+    def _factors(profile: str, factors: dict[str, Any], prediction: dict[str, Any], reference: dict[str, Any]) -> None:
         for kind, prefix, names in (
             ("event", "event", ("scoped_polarity", "realis", "modality", "negated")),
             ("sentiment_expression", "sentiment", ("scoped_polarity", "uncertain", "negated")),
@@ -292,8 +295,9 @@ class Stock(evaluate.Metric):
             for name in names:
                 values = [[a[name] for a in side] for side in sides]
 
-                def bonus(i: int, j: int, values: list = values) -> float:
-                    return (values[0][i] == values[1][j] is not None) + 1e-3 * (values[1][j] is not None)
+                def bonus(i: int, j: int, values: list[Any] = values) -> float:
+                    same = values[0][i] == values[1][j]
+                    return float((values[1][j] is not None) * (same + 1e-3))
 
                 factor = factors.setdefault(f"{prefix}_{name}", {"labels": {}, "correct": 0, "support": 0})
                 chosen = aligned(records[0], records[1], bonus)

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
+from spanscore.metrics.matching import rates_or_whole
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-import resampling
-from matching import rates_or
+from spanscore.metrics import resampling
 
 SIZES = (25, 50, 300, 1000)
 LEVEL = 0.95
@@ -32,7 +29,8 @@ def documents(rng: np.random.Generator, n: int) -> np.ndarray:
 
 
 def f1(sums: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    return rates_or(whole, sums)[:, 2:]
+    f1: np.ndarray = rates_or_whole(whole, sums)[:, 2:]
+    return f1
 
 
 def coverage(n: int, truth: float, n_corpora: int, n_resamples: int) -> dict[str, tuple[float, float]]:

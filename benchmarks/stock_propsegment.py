@@ -1,5 +1,7 @@
 """Segmentation of PropSegmEnt as a straightforward metric: a loop over sentences with Python sets, for comparison."""
 
+from typing import Any
+
 import datasets
 import evaluate
 import numpy as np
@@ -16,7 +18,7 @@ def _f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-class StockPropsegment(evaluate.Metric):
+class StockPropsegment(evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """The same scores from the same features."""
 
     def _info(self) -> evaluate.MetricInfo:
@@ -26,7 +28,7 @@ class StockPropsegment(evaluate.Metric):
             features=datasets.Features({"predictions": _SENTENCE, "references": _SENTENCE}),
         )
 
-    def _compute(self, predictions: list, references: list, threshold: float = 0.8) -> dict:
+    def _compute(self, predictions: list[Any], references: list[Any], threshold: float = 0.8) -> dict[str, Any]:
         means = {"jaccard": [0.0, 0.0], "exact": [0.0, 0.0]}
         pooled = [0, 0, 0]
         repeated, empty, repeating = [0, 0], [0, 0], 0

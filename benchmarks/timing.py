@@ -1,4 +1,4 @@
-"""Time two scorers in one run, in turn, so that the ratio holds on a noisy machine; and the growth of peak memory."""
+"""CPU time of two scorers in one run, in turn, so that their ratio holds on a noisy machine; growth of peak memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> evaluate.E
 
 
 def seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def compare(title: str, ours: Callable[[], Any], theirs: Callable[[], Any], runs: int = 3) -> float:
@@ -34,7 +34,8 @@ def compare(title: str, ours: Callable[[], Any], theirs: Callable[[], Any], runs
     pairs = [(seconds(ours), seconds(theirs)) for _ in range(runs)]
     own, other = (statistics.median(column) for column in zip(*pairs, strict=True))
     print(f"{title}: {own:.3f} s, the other {other:.3f} s, ratio {other / own:.1f}")
-    return other / own
+    ratio: float = other / own
+    return ratio
 
 
 def peak_growth(call: Callable[[], Any]) -> float:
@@ -56,7 +57,7 @@ def _memory(name: str) -> int:
     return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:")))
 
 
-def in_new_process(script: str, *arguments: object) -> str:
-    """What a script of this folder prints when run by itself, so that its peak memory is its own."""
-    command = [sys.executable, str(Path(__file__).parent / script), *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def in_new_process(module: str, *arguments: object) -> str:
+    """What a module of this folder prints when run by itself, so that its peak memory is its own."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

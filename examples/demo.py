@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import evaluate
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+import spanscore.formats.aste
+import spanscore.formats.docred
+import spanscore.formats.propsegment
+import spanscore.formats.sentivent
 
-import formats.aste  # noqa: E402
-import formats.docred  # noqa: E402
-import formats.propsegment  # noqa: E402
-import formats.sentivent  # noqa: E402
+ROOT = Path(__file__).parent.parent
 
 
 class Example(NamedTuple):
@@ -57,7 +55,7 @@ EXAMPLES = [
     Example(
         "aste",
         None,
-        lambda path: formats.aste.read(path).records,
+        lambda path: spanscore.formats.aste.read(path).records,
         "aste/predictions.txt",
         "aste/references.txt",
         {},
@@ -66,7 +64,7 @@ EXAMPLES = [
     Example(
         "propsegment",
         "segmentation",
-        lambda path: formats.propsegment.read(path).records,
+        lambda path: spanscore.formats.propsegment.read(path).records,
         "propsegment/predictions.txt",
         "propsegment/references.jsonl",
         {},
@@ -75,7 +73,7 @@ EXAMPLES = [
     Example(
         "propsegment",
         "entailment",
-        lambda path: formats.propsegment.read(path).records,
+        lambda path: spanscore.formats.propsegment.read(path).records,
         "propsegment/labels.jsonl",
         "propsegment/relationships.jsonl",
         {},
@@ -84,7 +82,7 @@ EXAMPLES = [
     Example(
         "docred",
         None,
-        lambda path: formats.docred.read(path).records,
+        lambda path: spanscore.formats.docred.read(path).records,
         "docred/predictions.json",
         "docred/references.json",
         {"train_facts": str(Path(__file__).parent / "docred" / "train.fact")},
@@ -106,7 +104,7 @@ EXAMPLES = [
     Example(
         "docred",
         None,
-        lambda path: formats.docred.read(path).records,
+        lambda path: spanscore.formats.docred.read(path).records,
         "docred/predictions_by_name.json",
         "docred/references.json",
         {"match": "names"},
@@ -115,7 +113,7 @@ EXAMPLES = [
     Example(
         "sentivent",
         None,
-        lambda path: formats.sentivent.read(path).records,
+        lambda path: spanscore.formats.sentivent.read(path).records,
         "sentivent/predictions.jsonl",
         "sentivent/references.jsonl",
         {"include_factuality": True},

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from conftest import benchmark_file, load, perturbed
 
-import formats.aste
-import formats.docred
-from comparison import compare, runs
+import spanscore.formats.aste
+import spanscore.formats.docred
+from spanscore.comparison import compare_systems, summarise_runs
 
 
 def predictions_of(benchmark, source, seed):
@@ -22,7 +22,13 @@ def predictions_of(benchmark, source, seed):
 
 def aste():
     path = benchmark_file("aste/v2/14lap/test_triplets.txt")
-    return "aste", None, [predictions_of("aste", path, seed) for seed in (1, 2)], formats.aste.read(path).records, {}
+    return (
+        "aste",
+        None,
+        [predictions_of("aste", path, seed) for seed in (1, 2)],
+        spanscore.formats.aste.read(path).records,
+        {},
+    )
 
 
 def docred():
@@ -75,7 +81,7 @@ def case(request):
 @pytest.mark.parametrize("method", ["randomisation", "bootstrap"])
 def test_scores_are_those_of_compute(case, method):
     metric, systems, references, options = case
-    (found,) = compare(metric, systems, references, options, method, n_resamples=100)
+    (found,) = compare_systems(metric, systems, references, options, method, n_resamples=100)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     for side, system in zip("ab", systems, strict=True):
         result = metric.compute(predictions=system, references=references, **options)
@@ -92,7 +98,7 @@ def test_scores_are_those_of_compute(case, method):
 def test_documents_in_which_each_is_better(case):
     metric, systems, references, options = case
     name = "f1"
-    (found,) = compare(metric, systems, references, options, n_resamples=1)
+    (found,) = compare_systems(metric, systems, references, options, n_resamples=1)
     rows = [
         metric.compute(predictions=system, references=references, per_document=True, **options)["per_document"]
         for system in systems
@@ -105,7 +111,7 @@ def test_documents_in_which_each_is_better(case):
 @pytest.mark.parametrize("method", ["randomisation", "bootstrap"])
 def test_a_system_beside_itself(case, method):
     metric, systems, references, options = case
-    (found,) = compare(metric, [systems[0]] * 2, references, options, method, n_resamples=50)
+    (found,) = compare_systems(metric, [systems[0]] * 2, references, options, method, n_resamples=50)
     for row in found.values():
         assert (row["difference"], row["p_value"], row["interval"]) == (0.0, 1.0, [0.0, 0.0])
         assert row["better"] == {"a": 0, "b": 0}
@@ -114,7 +120,7 @@ def test_a_system_beside_itself(case, method):
 def test_many_systems_each_beside_the_first_and_a_real_difference_is_found():
     _, _, systems, references, _ = aste()
     gold = [record["triplets"] for record in references]
-    found = compare(load("aste"), [*systems, gold], references, n_resamples=500)
+    found = compare_systems(load("aste"), [*systems, gold], references, n_resamples=500)
     assert len(found) == 2
     assert found[0]["f1"]["p_value"] > 0.01
     assert found[1]["f1"]["p_value"] == 1 / 501
@@ -128,8 +134,8 @@ def test_groups_are_swapped_as_a_whole():
     gold = [[("a", "b", "POS")]] * 20
     systems = [gold, [[]] * 20]
     metric = load("aste")
-    (alone,) = compare(metric, systems, gold, n_resamples=400)
-    (grouped,) = compare(metric, systems, gold, {"groups": [0] * 10 + [1] * 10}, n_resamples=400)
+    (alone,) = compare_systems(metric, systems, gold, n_resamples=400)
+    (grouped,) = compare_systems(metric, systems, gold, {"groups": [0] * 10 + [1] * 10}, n_resamples=400)
     assert alone["f1"]["p_value"] == 1 / 401
     assert grouped["f1"]["p_value"] == pytest.approx(0.5, abs=0.1)
 
@@ -154,7 +160,7 @@ def test_active_components_are_those_of_both_systems():
     more = [{"annotations": [event, expression]}] * 3
     metric = load("sentivent")
     assert metric.compute(predictions=gold, references=gold)["sentivent_score"] == 100
-    (found,) = compare(metric, [gold, more], gold, n_resamples=50)
+    (found,) = compare_systems(metric, [gold, more], gold, n_resamples=50)
     # The expressions of the second are a component of both, in which neither has anything right.
     expected = 100 * 5256 / (5256 + 3341)
     assert found["sentivent_score"]["a"] == found["sentivent_score"]["b"] == pytest.approx(expected)
@@ -166,7 +172,7 @@ def test_unknown_titles_of_either_system_are_documents():
     _, _, systems, references, _ = docred()
     invented = [systems[0][0] | {"title": "nowhere", "score": 1.0}]
     metric = load("docred")
-    (found,) = compare(metric, [systems[0], systems[0] + invented], references, n_resamples=50)
+    (found,) = compare_systems(metric, [systems[0], systems[0] + invented], references, n_resamples=50)
     for side, system in (("a", systems[0]), ("b", systems[0] + invented)):
         result = metric.compute(predictions=system, references=references)
         assert found["f1"][side] == pytest.approx(result["f1"])
@@ -176,7 +182,7 @@ def test_unknown_titles_of_either_system_are_documents():
 def test_two_way_and_three_way_labels():
     metric = load("propsegment", "entailment")
     gold = ["entail", "neutral", "contradict"] * 4
-    (found,) = compare(metric, [gold, ["not-entail"] * 12], gold, n_resamples=50)
+    (found,) = compare_systems(metric, [gold, ["not-entail"] * 12], gold, n_resamples=50)
     assert set(found) == {"balanced_accuracy", "accuracy"}
     assert (found["balanced_accuracy"]["a"], found["balanced_accuracy"]["b"]) == (1.0, 0.5)
 
@@ -204,7 +210,7 @@ GOLD = [[("a", "b", "POS")]]
 def test_mistakes(given, message):
     arguments = {"predictions": [GOLD, GOLD], "references": GOLD} | given
     with pytest.raises(ValueError) as error:
-        compare(load("aste"), **arguments)
+        compare_systems(load("aste"), **arguments)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
@@ -214,7 +220,7 @@ def test_mistakes(given, message):
 
 def test_runs(case):
     metric, systems, references, options = case
-    found = runs(metric, systems, references, options)
+    found = summarise_runs(metric, systems, references, options)
     results = [metric.compute(predictions=system, references=references, **options) for system in systems]
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     of_means = found.pop("f1_of_means", None)
@@ -231,19 +237,19 @@ def test_runs(case):
 
 def test_one_run_has_no_spread_and_mistakes_name_the_run():
     metric = load("aste")
-    assert runs(metric, [GOLD], GOLD)["f1"] == {"mean": 100.0, "standard_deviation": None, "values": [100.0]}
-    nothing = runs(metric, [[[]], [[]]], GOLD)
+    assert summarise_runs(metric, [GOLD], GOLD)["f1"] == {"mean": 100.0, "standard_deviation": None, "values": [100.0]}
+    nothing = summarise_runs(metric, [[[]], [[]]], GOLD)
     assert nothing["f1_of_means"] == 0.0
     with pytest.raises(ValueError, match=r"^run 2: predictions\[0\]"):
-        runs(metric, [GOLD, [[("a", "b", "x")]]], GOLD)
+        summarise_runs(metric, [GOLD, [[("a", "b", "x")]]], GOLD)
     with pytest.raises(ValueError, match=r"^predictions: expected a list of the predictions of 1 or more runs$"):
-        runs(metric, [], GOLD)
+        summarise_runs(metric, [], GOLD)
     with pytest.raises(ValueError, match=r"^predictions: the runs have no headline score in common"):
-        runs(metric, [[[("a", "b")]]], GOLD)
+        summarise_runs(metric, [[[("a", "b")]]], GOLD)
 
 
 def test_f1_of_means_has_the_beta_of_the_scores():
     _, _, systems, references, _ = propsegment()
     metric = load("propsegment")
-    found = runs(metric, systems[:1], references, {"beta": 2.0})
+    found = summarise_runs(metric, systems[:1], references, {"beta": 2.0})
     assert found["f1_of_means"] == pytest.approx(found["f1"]["mean"])

@@ -6,18 +6,18 @@ import random
 import numpy as np
 import pytest
 from conftest import benchmark_file, load, perturbed
+from spanscore.metrics.resampling import draws, intervals
 
-import formats.aste
-import formats.docred
-import formats.propsegment
-from resampling import draws, intervals
+import spanscore.formats.aste
+import spanscore.formats.docred
+import spanscore.formats.propsegment
 
 N = 8  # resamples that the slow loop looks at
 
 
 def aste_case():
     path = benchmark_file("aste/v2/14lap/dev_triplets.txt")
-    references = formats.aste.read(path).records[:60]
+    references = spanscore.formats.aste.read(path).records[:60]
     lines = perturbed("aste", path).splitlines()
     return "aste", None, [json_aste(line) for line in lines[:60]], references, {}
 

@@ -8,7 +8,7 @@ from conftest import benchmark_file
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.aste import read, write
+from spanscore.formats.aste import read, write
 
 SENTENCE = "The battery life is great"
 
@@ -227,7 +227,7 @@ def test_options_are_checked():
     ):
         parse("a b c####[([0, 1, 2], [1], 'POS')]", span_format="ends")
     with pytest.raises(ValueError, match=r"^format: 'v1' is not one of v2, span-aste, gts, jsonl, generated$"):
-        write([], "x", "v1")
+        write("x", [], "v1")
 
 
 def test_files_that_are_not_text(tmp_path):
@@ -276,7 +276,7 @@ def sentences(draw):
 @given(records=st.lists(sentences(), min_size=1, max_size=4))
 def test_records_come_back(tmp_path_factory, format, suffix, records):
     path = tmp_path_factory.mktemp("aste") / f"file{suffix}"
-    write(records, path, format)
+    write(path, records, format)
     corpus = read(path)
     assert corpus.format == format
     back = [{key: value for key, value in record.items() if key != "id"} for record in corpus.records]
@@ -286,7 +286,7 @@ def test_records_come_back(tmp_path_factory, format, suffix, records):
 @given(records=st.lists(sentences(), min_size=1, max_size=4))
 def test_generated_text_comes_back_as_terms(tmp_path_factory, records):
     path = tmp_path_factory.mktemp("aste") / "file"
-    write(records, path, "generated")
+    write(path, records, "generated")
     corpus = read(path, "generated")
     assert corpus.format_notes == {"unparsed": 0}
     for record, back in zip(records, corpus.records, strict=True):
@@ -316,7 +316,7 @@ def test_generated_text_comes_back_as_terms(tmp_path_factory, records):
 )
 def test_what_a_format_cannot_hold_is_refused(tmp_path, record, format, words):
     with pytest.raises(ValueError) as caught:
-        write([record], tmp_path / "file", format)
+        write(tmp_path / "file", [record], format)
     assert str(caught.value).startswith(words)
 
 
@@ -350,9 +350,9 @@ def test_grid_entries_with_terms_of_one_kind_are_counted():
 
 
 def test_tuples_are_written_and_what_is_missing_is_named(tmp_path):
-    write([{"tokens": ["a", "b"], "triplets": [([0], [1], "positive")]}], tmp_path / "file")
+    write(tmp_path / "file", [{"tokens": ["a", "b"], "triplets": [([0], [1], "positive")]}])
     assert (tmp_path / "file").read_text() == "a b####[([0], [1], 'POS')]\n"
     with pytest.raises(ValueError, match=r"^records\[0\]\.triplets\[0\]\.polarity: missing"):
-        write([{"tokens": ["a", "b"], "triplets": [([0], [1])]}], tmp_path / "file")
+        write(tmp_path / "file", [{"tokens": ["a", "b"], "triplets": [([0], [1])]}])
     with pytest.raises(ValueError, match=r"^records\[0\]\.triplets\[0\]\.aspect: a is text"):
-        write([{"tokens": ["a", "b"], "triplets": [("a", "b", "POS")]}], tmp_path / "file")
+        write(tmp_path / "file", [{"tokens": ["a", "b"], "triplets": [("a", "b", "POS")]}])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_docred_metric import as_facts, as_records, document, hub_rows
 
-from formats.docred import FORMATS, read, training_triples, write
-from formats.files import TextFile, parse_json_items
+from spanscore.formats.docred import FORMATS, read, training_triples, write
+from spanscore.formats.files import TextFile, parse_json_items
 
 DOCUMENTS = [document("Café", 3, [(0, 1, "P1", [0]), (1, 2, "P2", [])]), document("b", 2, [(1, 0, "P1", [0])])]
 VALUES = {
@@ -93,7 +93,7 @@ def test_sources(monkeypatch):
         ),
         ('[["a", "b", "c"],\n["a", "b"]]', ":2: not a triple"),
         ('[["a", "b", 3]]', ":1: not a triple"),
-        ('[{"title": "a",\n}]', ":2: not JSON"),
+        ('[{"title": "a"\n"r": 1}]', ":2: not JSON"),
         ("[3\n4]", ":2: not JSON: expected ',' or ']'"),
         ("[]\n[]", ":2: not JSON: text after the list"),
         ('[{"title": "a", "r": "P1"},\n]', ":2: not JSON"),

@@ -9,7 +9,15 @@ from conftest import benchmark_file, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formats.propsegment import format_sequence, parse_copy, parse_sequence, read, read_sentences, tokenize, write
+from spanscore.formats.propsegment import (
+    format_sequence,
+    parse_copy,
+    parse_sequence,
+    read,
+    read_sentences,
+    tokenize,
+    write,
+)
 
 SENTENCE = "Ada Byron wrote notes, and Babbage built engines."
 TOKENS = ["Ada", "Byron", "wrote", "notes", ",", "and", "Babbage", "built", "engines", "."]

@@ -9,8 +9,8 @@ from conftest import benchmark_file, load, perturbed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import formats.sentivent
-from formats.sentivent import read, write
+import spanscore.formats.sentivent
+from spanscore.formats.sentivent import read, write
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def rows():
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.ndjson", "rows.txt"])
 def test_json_lines_there_and_back(rows, tmp_path, name):
-    write(rows, tmp_path / name)
+    write(tmp_path / name, rows)
     corpus = read(tmp_path / name)
     assert (corpus.format, corpus.records, corpus.format_notes) == ("jsonl", rows, {})
     assert read(io.StringIO("\n\n".join(map(json.dumps, rows)))).records == rows
@@ -31,7 +31,7 @@ def test_json_lines_there_and_back(rows, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["rows.parquet", "rows.bin"])
 def test_parquet_there_and_back(rows, tmp_path, name):
-    write(rows, tmp_path / name, format="parquet")
+    write(tmp_path / name, rows, format="parquet")
     corpus = read(tmp_path / name)
     assert corpus.format == "parquet"
     assert [row["id"] for row in corpus.records] == [row["id"] for row in rows]
@@ -66,11 +66,11 @@ def test_refused_rows(rows, tmp_path):
     with pytest.raises(ValueError, match="Parquet is read from a path"):
         read(io.StringIO("PAR1"), format="parquet")
     with pytest.raises(ValueError, match="format: 'xmi' is not one of auto, jsonl, parquet"):
-        write(rows, path, format="xmi")
+        write(path, rows, format="xmi")
     with pytest.raises(ValueError, match=r"rows\.parquet: these records do not fit into Parquet"):
-        write([{"annotations": [{"span": [1]}, {"span": {"tokens": [1]}}]}], tmp_path / "rows.parquet")
+        write(tmp_path / "rows.parquet", [{"annotations": [{"span": [1]}, {"span": {"tokens": [1]}}]}])
     with pytest.raises(ValueError, match=r"rows\.jsonl: these records do not fit into JSON"):
-        write([{"annotations": [{1, 2}]}], path)
+        write(path, [{"annotations": [{1, 2}]}])
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -324,4 +324,4 @@ def test_damaged_xmi_gives_a_record_or_an_error_of_one_line(data):
 
 
 def test_formats_are_known():
-    assert formats.sentivent.FORMATS == ("jsonl", "parquet", "xmi")
+    assert spanscore.formats.sentivent.FORMATS == ("jsonl", "parquet", "xmi")

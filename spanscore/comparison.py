@@ -1,4 +1,4 @@
-"""Several systems on the same references: paired significance tests, and the spread of several runs of one system."""
+"""Paired significance tests between systems on the same references, and the spread of several runs of one system."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import resampling
+from spanscore.metrics import matching, resampling
 
 METHODS = ("randomisation", "bootstrap")
 
 
-def compare(
+def compare_systems(
     metric: Any,
     predictions: Sequence[Any],
     references: Any,
@@ -24,38 +24,44 @@ def compare(
 ) -> list[dict[str, dict[str, Any]]]:
     """Compare each system with the first.
 
-    Choices that a metric makes from the data, such as which components are active, are made from that of both systems
-    together, so that both are scored alike; a score can then differ from the one that ``compute`` gives for a system
-    alone. DocRED's best F1 is at each system's own best threshold.
+    Both systems of a comparison are scored alike. A metric makes some choices by the data, such as the components that
+    are active. Here it makes them by the data of both systems together. So a score can differ from the score that
+    ``compute`` gives for one system. A best F1 over thresholds is taken at the best threshold of each system.
 
     Parameters
     ----------
     metric : evaluate.EvaluationModule
-        One of this project's, as ``evaluate.load`` gives it.
+        A metric of this project, from ``spanscore.load`` or ``evaluate.load``.
     predictions : sequence
-        The predictions of each system, two or more.
+        The predictions of each system, of two systems or more.
     references
         As for ``compute``.
     options : dict, optional
-        Of ``compute``; ``groups`` are swapped, or drawn, as a whole.
+        Options of ``compute``. The documents of one of the ``groups`` are swapped or drawn together.
     method : {"randomisation", "bootstrap"}
         Paired approximate randomisation (Noreen 1989) or paired bootstrap (Koehn 2004).
     n_resamples : int
     random_state : int
     confidence_level : float
-        Of the interval of the difference, which is that of the paired bootstrap with either method.
+        The level of the interval of the difference, in (0, 1). The interval is that of the paired bootstrap with both
+        methods.
 
     Returns
     -------
     list of dict
-        For each system but the first, and each headline score that both have: ``a`` and ``b``, the scores of the first
-        system and of this one; ``difference``, b minus a; ``p_value``, two-sided; ``interval``, ``[low, high]`` of the
-        difference; ``better``, in how many documents a, and in how many b, is better: ``{"a": n, "b": n}``.
+        A dict for each system but the first. Its keys are the headline scores that both systems have. Each value has
+
+        - ``a`` and ``b``: the scores of the first system and of this system;
+        - ``difference``: b minus a;
+        - ``p_value``: two-sided, in [0, 1];
+        - ``interval``: ``[low, high]`` of the difference;
+        - ``better``: ``{"a": n, "b": n}``, the number of documents in which each system is better.
 
     Raises
     ------
     ValueError
-        As ``compute``, with the number of the system; for fewer than two systems, or none that can be compared.
+        The input is wrong; the message has the number of the system. There are fewer than two systems, or they have no
+        score in common.
     """
     _check_number(predictions, 2, "systems")
     if method not in METHODS:
@@ -77,7 +83,7 @@ def _pair(
     statistics = metric.statistics(predictions=[first, second], references=references, **options)
     if not statistics.names:
         raise ValueError("predictions: the systems have no headline score in common, expected at least one")
-    found = resampling.compare(statistics, *how)
+    found = resampling.paired_test(statistics, *how)
     scores = [statistics.observed(system).tolist() for system in (0, 1)]
     return {
         name: {
@@ -92,10 +98,10 @@ def _pair(
     }
 
 
-def runs(
+def summarise_runs(
     metric: Any, predictions: Sequence[Any], references: Any, options: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The spread of several runs of one system, such as those of different seeds.
+    """Compute the spread of several runs of one system, such as runs with different seeds.
 
     Parameters
     ----------
@@ -103,14 +109,14 @@ def runs(
     predictions : sequence
         The predictions of each run.
     references, options
-        As for `compare`.
+        As for `compare_systems`.
 
     Returns
     -------
     dict
-        For each headline score that all runs have: ``mean``, ``standard_deviation`` (of a sample: n - 1; None for a
-        single run) and ``values``. Where there are ``precision`` and ``recall``, also ``f1_of_means``, the harmonic
-        mean of their means, as papers on ASTE report; it is no mean of F1.
+        For each headline score that all runs have: ``mean``, ``standard_deviation`` and ``values``. The deviation is
+        that of a sample (n - 1), and None for a single run. If there are ``precision`` and ``recall``,
+        ``f1_of_means`` is the F-measure of their means, as some papers report it. It differs from the mean of F1.
     """
     _check_number(predictions, 1, "runs")
     scores: list[dict[str, float]] = []
@@ -130,9 +136,7 @@ def runs(
         raise ValueError("predictions: the runs have no headline score in common, expected at least one")
     if "precision" in result and "recall" in result:
         precision, recall = result["precision"]["mean"], result["recall"]["mean"]
-        beta = (options or {}).get("beta", 1.0)
-        below = beta**2 * precision + recall
-        result["f1_of_means"] = (1 + beta**2) * precision * recall / below if below else 0.0
+        result["f1_of_means"] = float(matching.f_score(precision, recall, (options or {}).get("beta", 1.0)))
     return result
 
 

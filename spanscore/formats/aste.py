@@ -1,10 +1,10 @@
 """Files of aspect sentiment triplets.
 
 ``v2``
-    ASTE-Data-V2 (Xu et al. 2020): ``sentence####[([0, 1], [4], 'POS')]``, spans list every index.
+    ASTE-Data-V2 (Xu et al. 2020): ``sentence####[([0, 1], [4], 'POS')]``. A span lists all its indices.
 ``span-aste``
-    The output of Span-ASTE (Xu et al. 2021): ``sentence#### #### ####[([6, 8], [1], 'POS')]``, spans are first and last
-    index.
+    The output of Span-ASTE (Xu et al. 2021): ``sentence#### #### ####[([6, 8], [1], 'POS')]``. A span lists its first
+    and its last index.
 ``v1``
     ASTE-Data-V1 (Peng et al. 2019): ``sentence####tok=T-POS …####tok=S …``.
 ``gts``
@@ -12,7 +12,7 @@
 ``jsonl``
     One record of the metric a line, or a JSON array of them.
 ``generated``
-    What generative models write, one sentence a line: ``(screen, large, positive); (…)`` or
+    Text of generative models, one sentence a line: ``(screen, large, positive); (…)`` or
     ``screen | large | positive; …``.
 """
 
@@ -21,11 +21,24 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from formats.files import Corpus, TextFile, json_lines, parse_json, parse_json_lines, read_text, write_text
+from spanscore.formats.files import (
+    Corpus,
+    FileSource,
+    TextFile,
+    check_choice,
+    check_format,
+    json_lines,
+    json_value,
+    parse_json,
+    parse_json_lines,
+    read_text,
+    shorten,
+    write_text,
+)
 
 FORMATS = ("v2", "span-aste", "v1", "gts", "jsonl", "generated")
 SPAN_FORMATS = ("auto", "indices", "ends")
@@ -37,31 +50,34 @@ _POLARITIES = {name: label for label, word in _SENTIMENTS.items() for name in (l
 Triplet = dict[str, Any]
 
 
-def read(source: str | Path | IO[str], format: str = "auto", span_format: str = "auto") -> Corpus:
+def read(source: FileSource, format: str = "auto", span_format: str = "auto") -> Corpus:
     """Read a file of triplets.
 
     Parameters
     ----------
     source : path or open text file
+        A path that ends in ``.gz`` is unpacked, and ``-`` is standard input.
     format : {"auto", "v2", "span-aste", "v1", "gts", "jsonl", "generated"}
-        ``"auto"`` tells the format by the content.
+        ``"auto"`` finds the format by the content.
     span_format : {"auto", "indices", "ends"}
-        What a span of ``v2`` or ``span-aste`` lists: every index, or the first and the last (once if they are one). By
-        default ``v2`` lists indices without a gap, since a gap shows that they are ends, and ``span-aste`` lists ends.
+        The form of spans in ``v2`` and ``span-aste``. ``"indices"``: a span lists all its indices. ``"ends"``: a span
+        lists its first and its last index, or a single index. With ``"auto"``, ``span-aste`` has ends, and ``v2`` has
+        indices. A span with a gap is then refused in ``v2``, since its indices are probably ends.
 
     Returns
     -------
     Corpus
-        ``format_notes`` counts, for ``v1`` and ``gts``, ``aspects_without_opinion`` and ``opinions_without_aspect``,
-        which are in no triplet; for ``generated``, ``unparsed``, and the attribute of this name lists them.
+        For ``v1`` and ``gts``, ``format_notes`` counts terms that are in no triplet: ``aspects_without_opinion`` and
+        ``opinions_without_aspect``. For ``generated``, it counts ``unparsed`` pieces of text, which the attribute
+        ``unparsed`` lists.
 
     Raises
     ------
     ValueError
-        With file and line.
+        The file does not have the format. The message begins with file and line.
     """
-    _check("format", format, ("auto", *FORMATS))
-    _check("span_format", span_format, SPAN_FORMATS)
+    check_format(format, FORMATS)
+    check_choice("span_format", span_format, SPAN_FORMATS)
     file = read_text(source)
     format = detect(file) if format == "auto" else format
     if format in ("v2", "span-aste"):
@@ -77,31 +93,18 @@ def read(source: str | Path | IO[str], format: str = "auto", span_format: str = 
     return readers[format](file)
 
 
-def _check(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}: {value!r} is not one of {', '.join(choices)}")
-
-
 def detect(file: TextFile) -> str:
-    """The format of a file, by its first line; what looks like nothing else is generated text."""
+    """Find the format of a file by its first line. A line that has no other format is generated text."""
     first = next((text for _, text in file.lines()), "").lstrip()
-    whole = _json(file.text) if first.startswith("[") else None
+    whole = json_value(file.text) if first.startswith("[") else None
     if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triples" in whole[0]:
         return "gts"
-    if whole is not None or (first.startswith(("[", "{")) and _json(first) is not None):
+    if whole is not None or (first.startswith(("[", "{")) and json_value(first) is not None):
         return "jsonl"
     n_separators = first.count(SEPARATOR)
     if n_separators:
         return {1: "v2", 2: "v1"}.get(n_separators, "span-aste")
     return "jsonl" if first.startswith(("[", "{")) and "|" not in first else "generated"
-
-
-def _json(text: str) -> Any:
-    """A JSON value, or None for what is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
 
 
 # --- lines with spans -------------------------------------------------------------------------------------------------
@@ -113,36 +116,71 @@ def _line(file: TextFile, number: int, text: str, format: str, ends: bool, gaps:
     if len(parts) != expected:
         raise file.error(number, f"{len(parts) - 1} times {SEPARATOR}, expected {expected - 1} in a line of {format}")
     tokens = _split(parts[0])
-    try:
-        listed = ast.literal_eval(parts[-1].strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise file.error(number, f"{_short(parts[-1])} is not a list of triplets") from None
+    listed = _literal(parts[-1])
     if not isinstance(listed, list):
-        raise file.error(number, f"{_short(parts[-1])} is not a list of triplets")
+        raise file.error(number, f"{shorten(parts[-1])} is not a list of triplets")
     triplets = []
     for item in listed:
         if not isinstance(item, (list, tuple)) or len(item) != 3:
-            raise file.error(number, f"{_short(item)} is not a triplet ([aspect], [opinion], polarity)")
+            raise file.error(number, f"{shorten(item)} is not a triplet ([aspect], [opinion], polarity)")
         aspect, opinion = (_span(file, number, span, len(tokens), ends, gaps) for span in item[:2])
         triplets.append({"aspect": aspect, "opinion": opinion, "polarity": _polarity(file, number, item[2])})
     return {"tokens": tokens, "triplets": triplets}
 
 
+def line_mistakes(line: TextFile, format: str, **special: Any) -> Iterator[tuple[str, ValueError]]:
+    """Find the wrong triplets of a line, by reading each triplet without the others.
+
+    Parameters
+    ----------
+    line : TextFile
+        A single line.
+    format : str
+        Formats other than ``v2`` and ``span-aste`` are not taken apart, so nothing is found in them.
+    **special
+        Further arguments of `read`.
+
+    Yields
+    ------
+    place : str
+        Such as ``"triplets[1]"``.
+    mistake : ValueError
+        The error of `read`.
+    """
+    if format not in ("v2", "span-aste"):
+        return
+    *before, listed = line.text.split(SEPARATOR)
+    items = _literal(listed)
+    for at, item in enumerate(items if isinstance(items, list) else []):
+        try:
+            read(TextFile(line.name, SEPARATOR.join([*before, repr([item])])), format, **special)
+        except ValueError as mistake:
+            yield f"triplets[{at}]", mistake
+
+
+def _literal(text: str) -> Any:
+    """The value of a Python literal, or None if the text is none."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
+
 def _span(file: TextFile, number: int, span: Any, n_tokens: int, ends: bool, gaps: bool) -> list[int]:
     if not isinstance(span, (list, tuple)) or not span or not all(type(index) is int for index in span):
-        raise file.error(number, f"{_short(span)} is not a span, a list of token indices")
+        raise file.error(number, f"{shorten(span)} is not a span, a list of token indices")
     if ends:
         if len(span) > 2 or not 0 <= span[0] <= span[-1]:
             raise file.error(
-                number, f"{_short(span)} is not a first and a last index; span_format='indices' reads lists of indices"
+                number, f"{shorten(span)} is not a first and a last index; span_format='indices' reads lists of indices"
             )
         span = list(range(span[0], span[-1] + 1)) if span[-1] < n_tokens else span
     if min(span) < 0 or max(span) >= n_tokens:
-        raise file.error(number, f"{_short(span)} is outside the sentence's {n_tokens} tokens (0 to {n_tokens - 1})")
+        raise file.error(number, f"{shorten(span)} is outside the sentence's {n_tokens} tokens (0 to {n_tokens - 1})")
     if not ends and not gaps and max(span) - min(span) >= len(set(span)):
         raise file.error(
             number,
-            f"{_short(span)} has a gap: if it is first and last index, pass span_format='ends', "
+            f"{shorten(span)} has a gap: if it is first and last index, pass span_format='ends', "
             f"and if the gap is meant, span_format='indices'",
         )
     return list(span)
@@ -151,20 +189,12 @@ def _span(file: TextFile, number: int, span: Any, n_tokens: int, ends: bool, gap
 def _polarity(file: TextFile, number: int, value: Any) -> str:
     label = _POLARITIES.get(value.lower()) if isinstance(value, str) else None
     if label is None:
-        raise file.error(number, f"polarity {_short(value)} is not one of {', '.join(list(_SENTIMENTS)[:3])}")
+        raise file.error(number, f"polarity {shorten(value)} is not one of {', '.join(list(_SENTIMENTS)[:3])}")
     return label
 
 
-def _short(value: object) -> str:
-    try:
-        text = value.strip() if isinstance(value, str) else repr(value)
-    except ValueError:  # Python writes no integer of over 4,300 digits
-        text = "a value too long to write"
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def _split(sentence: str) -> list[str]:
-    """Tokens, which blanks separate; a token may hold a no-break space."""
+    """Split a sentence at blanks and tabs. A token may hold a no-break space."""
     return re.findall(r"[^ \t]+", sentence)
 
 
@@ -172,7 +202,7 @@ def _split(sentence: str) -> list[str]:
 
 
 def _runs(tags: list[str]) -> Iterator[tuple[str, list[int]]]:
-    """Runs of equal tags other than ``O``."""
+    """Yield each run of equal tags other than ``O``, with its token indices."""
     start = 0
     for end in range(1, len(tags) + 1):
         if end == len(tags) or tags[end] != tags[start]:
@@ -182,10 +212,11 @@ def _runs(tags: list[str]) -> Iterator[tuple[str, list[int]]]:
 
 
 def _read_v1(file: TextFile) -> Corpus:
-    """Unified tags: a run of equal tags is a term, and its number of letters ties aspects to opinions, each to each.
+    """Read unified tags.
 
-    An aspect whose number no opinion has is in no triplet; it is counted, since the first-stage figures of some papers
-    include it.
+    A run of equal tags is a term. The number of letters of a tag joins terms: each aspect forms a triplet with each
+    opinion that has the same number of letters. Aspects without an opinion are in no triplet. They are counted, since
+    the first-stage figures of some papers include them.
     """
     records, notes = [], {"aspects_without_opinion": 0, "opinions_without_aspect": 0}
     for number, text in file.lines():
@@ -213,38 +244,39 @@ def _read_v1(file: TextFile) -> Corpus:
 
 
 def _tags(file: TextFile, number: int, text: str, tokens: list[str], sign: str, allowed: str) -> list[str]:
-    """The tags of ``token<sign>tag`` pairs, checked against the sentence and against the tags of the format."""
+    """Return the tags of ``token<sign>tag`` pairs; check the tokens with the sentence, and the tags with a pattern."""
     pairs = [pair.rpartition(sign) for pair in _split(text)]
     if [token for token, _, _ in pairs] != tokens:
         at = next((i for i, (pair, token) in enumerate(zip(pairs, tokens, strict=False)) if pair[0] != token), None)
         where = (
             f"{len(pairs)} tagged tokens for {len(tokens)}" if at is None else f"{''.join(pairs[at])!r} at token {at}"
         )
-        raise file.error(number, f"tags do not line up with the sentence: {_short(where)}")
+        raise file.error(number, f"tags do not line up with the sentence: {shorten(where)}")
     for index, (token, _, tag) in enumerate(pairs):
         if not re.fullmatch(allowed, tag):
-            raise file.error(number, f"tag {_short(tag)!r} of token {index} ({_short(token)}) is not of the format")
+            raise file.error(number, f"tag {shorten(tag)!r} of token {index} ({shorten(token)}) is not of the format")
     return [tag for _, _, tag in pairs]
 
 
 def _read_gts(file: TextFile) -> Corpus:
-    """Grid tags: each ``B`` starts a span, and an entry stands for every target with every opinion that it marks.
+    """Read grid tags.
 
-    Entries that mark terms of one kind only, such as opinions on an aspect that is implied, are in no triplet; their
-    terms are counted.
+    Each ``B`` starts a span. An entry gives a triplet for each of its targets with each of its opinions. Some entries
+    have targets alone or opinions alone, such as opinions on an implied aspect. They give no triplet, and their terms
+    are counted.
     """
     notes = {"aspects_without_opinion": 0, "opinions_without_aspect": 0}
     sentences = parse_json(file)
     if not isinstance(sentences, list):
-        raise file.error(1, f"{_short(sentences)} is not a list of sentences")
+        raise file.error(1, f"{shorten(sentences)} is not a list of sentences")
     records = []
     for index, sentence in enumerate(sentences):
         place = f"sentence {index}"
         if not isinstance(sentence, dict) or not isinstance(sentence.get("sentence"), str):
-            raise file.error(1, f"{place}: {_short(sentence)} has no sentence")
+            raise file.error(1, f"{place}: {shorten(sentence)} has no sentence")
         entries = sentence.get("triples")
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise file.error(1, f"{place}: {_short(entries)} is not a list of triples")
+            raise file.error(1, f"{place}: {shorten(entries)} is not a list of triples")
         tokens, triplets = _split(sentence["sentence"]), []
         for entry in entries:
             spans = [_bio(file, place, entry, key, tokens) for key in ("target_tags", "opinion_tags")]
@@ -259,7 +291,7 @@ def _read_gts(file: TextFile) -> Corpus:
 
 def _bio(file: TextFile, place: str, entry: dict[str, Any], key: str, tokens: list[str]) -> list[list[int]]:
     if not isinstance(entry.get(key), str):
-        raise file.error(1, f"{place}: {key} is {_short(entry.get(key))}, expected tagged tokens")
+        raise file.error(1, f"{place}: {key} is {shorten(entry.get(key))}, expected tagged tokens")
     spans: list[list[int]] = []
     before = "O"
     for index, tag in enumerate(_tags(file, 1, entry[key], tokens, "\\", "[BIO]")):
@@ -277,23 +309,25 @@ def _bio(file: TextFile, place: str, entry: dict[str, Any], key: str, tokens: li
 
 
 def _read_json(file: TextFile) -> Corpus:
-    """One record a line, or one array of records over the whole file."""
+    """Read one record a line, or one JSON array of records."""
     lines = list(file.lines())
     if lines and lines[0][1].lstrip().startswith("["):
-        whole = _json(file.text)
+        whole = json_value(file.text)
         if isinstance(whole, list) and whole and isinstance(whole[0], dict) and "triplets" in whole[0]:
             return Corpus(whole, "jsonl", {})
     records = []
     for number, record in parse_json_lines(file):
         if not isinstance(record, (dict, list)):
-            raise file.error(number, f"{_short(record)} is not a record")
+            raise file.error(number, f"{shorten(record)} is not a record")
         records.append(record)
     return Corpus(records, "jsonl", {})
 
 
 def _read_generated(file: TextFile) -> Corpus:
-    """Terms as text. A line is a sentence, an empty one a sentence without triplets; a piece that is not three terms of
-    which the last is a polarity cannot be scored: it is counted and listed, with its line.
+    """Read terms as text.
+
+    A line is a sentence. An empty line is a sentence without triplets. A piece of a line must have three terms, and the
+    third must be a polarity. Other pieces cannot be scored; they are counted and listed with their line.
     """
     lines = file.text.split("\n")
     if lines and not lines[-1].strip():
@@ -312,7 +346,7 @@ def _read_generated(file: TextFile) -> Corpus:
 
 
 def _pieces(text: str) -> list[str]:
-    """The linearised triplets of a sentence: separated by semicolons, or each in parentheses."""
+    """Split a line into triplets, which are separated by semicolons or stand in parentheses."""
     pieces = re.split(r";|(?<=\))\s*,?\s*(?=\()", text)
     return [piece.strip() for piece in pieces if piece.strip()]
 
@@ -333,24 +367,26 @@ def _terms(piece: str) -> Triplet | None:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write(records: list[dict[str, Any]], path: str | Path, format: str = "v2") -> None:
+def write(path: str | Path, records: Iterable[Any], format: str = "v2") -> None:
     """Write records to a file that `read` takes.
 
     Parameters
     ----------
-    records : list of records
-        As the metric takes them, with ``tokens`` and token indices; ``generated`` writes terms as text, and ``jsonl``
-        whatever there is.
     path : path
+        A name that ends in ``.gz`` packs the file.
+    records : iterable
+        Records as the metric takes them, with ``tokens`` and token indices. ``generated`` takes terms as text too, and
+        ``jsonl`` takes all records.
     format : {"v2", "span-aste", "gts", "jsonl", "generated"}
-        ``v1`` can be read only: its tags cannot hold every set of triplets.
+        ``v1`` cannot be written, since its tags cannot hold every set of triplets.
 
     Raises
     ------
     ValueError
-        A record does not fit the format: no tokens, a gap where spans are ends, a term that holds the format's signs.
+        A record does not fit the format. It has no tokens, a span with a gap, or a term with the format's separator.
     """
-    _check("format", format, tuple(name for name in FORMATS if name != "v1"))
+    check_choice("format", format, tuple(name for name in FORMATS if name != "v1"))
+    records = list(records)
     if format == "jsonl":
         return write_text(path, json_lines(records))
     records = [_writable(index, record, format) for index, record in enumerate(records)]
@@ -362,7 +398,7 @@ def write(records: list[dict[str, Any]], path: str | Path, format: str = "v2") -
 
 
 def _writable(index: int, record: Any, format: str) -> dict[str, Any]:
-    """A record with dict triplets, each with a polarity, and with token indices where the format needs them."""
+    """Make a record whose triplets are dicts with a polarity, and with token indices where the format needs them."""
     record = record if isinstance(record, dict) else {"triplets": record}
     triplets = []
     for number, triplet in enumerate(record["triplets"]):
@@ -374,7 +410,7 @@ def _writable(index: int, record: Any, format: str) -> dict[str, Any]:
         for name in ("aspect", "opinion"):
             if isinstance(triplet[name], str) and format != "generated":
                 raise ValueError(
-                    f"{place}.{name}: {_short(triplet[name])} is text, expected token indices for {format}"
+                    f"{place}.{name}: {shorten(triplet[name])} is text, expected token indices for {format}"
                 )
         label = _POLARITIES.get(str(triplet["polarity"]).lower(), triplet["polarity"])
         triplets.append({**triplet, "polarity": label})
@@ -382,9 +418,9 @@ def _writable(index: int, record: Any, format: str) -> dict[str, Any]:
 
 
 def _tokens(index: int, record: dict[str, Any]) -> list[str]:
-    tokens = record.get("tokens")
+    tokens: list[str] | None = record.get("tokens")
     if not tokens or not all(isinstance(token, str) and token.split() == [token] for token in tokens):
-        raise ValueError(f"records[{index}].tokens: {_short(tokens)}, expected tokens without white space")
+        raise ValueError(f"records[{index}].tokens: {shorten(tokens)}, expected tokens without white space")
     if any(SEPARATOR in token for token in tokens):
         raise ValueError(
             f"records[{index}].tokens: {SEPARATOR} separates the parts of a line, expected tokens without it"

@@ -1,60 +1,73 @@
-"""SENTiVENT files: JSON lines and Parquet of the dataset's rows, and WebAnno XMI of the corpus' annotation project.
+"""Files of SENTiVENT.
 
-XMI is parsed with lxml, which only this module needs. A file with a document type definition is refused, so there are
-no entities to expand and none to fetch; WebAnno writes none.
+``jsonl``, ``parquet``
+    Rows of the dataset.
+``xmi``
+    WebAnno XMI, as the corpus' annotation project exports it; one document a file. It needs the package lxml.
+
+An XMI file with a document type definition is refused, so no entities are expanded or fetched. WebAnno writes no such
+definition.
 """
 
 from __future__ import annotations
 
 import bisect
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet
-
-from .files import Corpus, TextFile, json_lines, parse_json_lines, read_text, write_text
+from spanscore.formats.files import (
+    Corpus,
+    FileSource,
+    TextFile,
+    check_choice,
+    check_format,
+    is_parquet,
+    json_lines,
+    parse_json_lines,
+    read_parquet,
+    read_text,
+    shorten,
+    write_parquet,
+    write_text,
+)
+from spanscore.packages import optional_package
 
 FORMATS = ("jsonl", "parquet", "xmi")
 _SUFFIXES = {".parquet": "parquet", ".xmi": "xmi", ".xml": "xmi", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_PARQUET_MAGIC = b"PAR1"
 
 
-def read(source: str | Path | IO[str], format: str = "auto") -> Corpus:
-    """Read documents as the metric takes them.
+def read(source: FileSource, format: str = "auto") -> Corpus:
+    """Read a file of documents.
 
     Parameters
     ----------
     source : path or open text file
-        ``.gz`` is unpacked, ``-`` is standard input; Parquet takes paths alone. An XMI file holds one document.
+        A path that ends in ``.gz`` is unpacked, and ``-`` is standard input. Parquet is read from a path only.
     format : {"auto", "jsonl", "parquet", "xmi"}
-        ``"auto"`` goes by the file's name, then by its content.
+        ``"auto"`` finds the format by the name of the file, then by its content.
 
     Returns
     -------
     Corpus
-        From XMI, ``format_notes`` counts what the records do not hold: ``distant_parts``, parts of a trigger outside
-        its sentence, and ``canonical_links``, from a pronoun to what it stands for (both ends are there).
+        For XMI, ``format_notes`` counts annotations that the records do not hold. ``distant_parts`` are parts of a
+        trigger outside its sentence. ``canonical_links`` are links from a pronoun to its referent; the records hold the
+        pronoun and the referent, without the link.
 
     Raises
     ------
     ValueError
-        With file and line, if the file is not what it should be.
+        The file does not have the format. The message begins with file and line.
+    spanscore.packages.MissingPackage
+        The file is XMI, and lxml is not installed.
     """
-    if format not in ("auto", *FORMATS):
-        raise ValueError(f"format: {format!r} is not one of auto, {', '.join(FORMATS)}")
-    path = Path(source) if isinstance(source, (str, Path)) and str(source) != "-" else None
-    if format == "auto" and path is not None:
-        format = _SUFFIXES.get(path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix, "auto")
-        if format == "auto":
-            with path.open("rb") as file:
-                format = "parquet" if file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC else "auto"
+    check_format(format, FORMATS)
+    if format == "auto":
+        format = detect_path(source)
     if format == "parquet":
-        if path is None:
+        if not isinstance(source, (str, Path)) or str(source) == "-":
             raise ValueError("Parquet is read from a path, not from an open text file or standard input")
-        return Corpus(_parquet_rows(path), "parquet", {})
+        return Corpus(read_parquet(source, "annotations"), "parquet", {})
     text = read_text(source)
     if format == "auto":
         format = "xmi" if text.text.lstrip().startswith("<") else "jsonl"
@@ -64,32 +77,35 @@ def read(source: str | Path | IO[str], format: str = "auto") -> Corpus:
     return Corpus([_row(text, line, value) for line, value in parse_json_lines(text)], "jsonl", {})
 
 
-def write(records: Iterable[dict[str, Any]], path: str | Path, format: str = "auto") -> None:
-    """Write documents as JSON lines or Parquet.
+def detect_path(source: FileSource) -> str:
+    """Find the format of a file by its name, or by its first bytes for Parquet; ``"auto"`` if they do not show it."""
+    if not isinstance(source, (str, Path)) or str(source) == "-":
+        return "auto"
+    path = Path(source)
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    return _SUFFIXES.get(suffix) or ("parquet" if is_parquet(path) else "auto")
+
+
+def write(path: str | Path, records: Iterable[dict[str, Any]], format: str = "auto") -> None:
+    """Write documents.
 
     Parameters
     ----------
+    path : path
+        A name that ends in ``.gz`` packs JSON lines.
     records : iterable of dict
-        As the metric takes them, with lists and plain values all through.
-    path : str or Path
+        Documents as the metric takes them, made of lists, dicts and plain values.
     format : {"auto", "jsonl", "parquet"}
-        ``"auto"`` goes by the name: ``.parquet``, else JSON lines (packed if the name ends in ``.gz``).
+        ``"auto"`` writes Parquet if the name ends in ``.parquet``, else JSON lines.
 
     Raises
     ------
     ValueError
-        If records cannot be written in the format, such as spans given in two ways, to Parquet.
+        A record cannot be written in the format. Parquet does not take spans of two forms in one file.
     """
-    if format not in ("auto", "jsonl", "parquet"):
-        raise ValueError(f"format: {format!r} is not one of auto, jsonl, parquet")
+    check_choice("format", format, ("auto", "jsonl", "parquet"))
     if format == "parquet" or (format == "auto" and Path(path).suffix == ".parquet"):
-        try:
-            rows = pa.array(list(records))
-            table = pa.Table.from_batches([pa.RecordBatch.from_struct_array(rows)] if len(rows) else [], None)
-            pa.parquet.write_table(table, str(path))
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            words = " ".join(str(error).split())
-            raise ValueError(f"{path}: these records do not fit into Parquet ({words})") from None
+        write_parquet(path, records)
         return
     try:
         write_text(path, json_lines(list(records)))
@@ -100,24 +116,8 @@ def write(records: Iterable[dict[str, Any]], path: str | Path, format: str = "au
 def _row(file: TextFile, line: int, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
         words = "expected a row of the dataset, a JSON object with a list of annotations"
-        raise file.error(line, f"{_short(value)} is not a document, {words}")
+        raise file.error(line, f"{shorten(value)} is not a document, {words}")
     return value
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _parquet_rows(path: Path) -> list[dict[str, Any]]:
-    try:
-        table = pa.parquet.read_table(str(path))
-    except pa.ArrowException as error:
-        raise ValueError(f"{path}:1: not a Parquet file ({' '.join(str(error).split())})") from None
-    if "annotations" not in table.column_names:
-        listed = ", ".join(table.column_names)
-        raise ValueError(f"{path}:1: columns {listed} are not those of the dataset, expected one called annotations")
-    return table.to_pylist()
 
 
 # --- WebAnno XMI ------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
 _XMI_ID = "{http://www.omg.org/XMI}id"
 _EVENT, _PARTICIPANT, _FILLER, _PART = "A_Event", "B_Participant", "C_FILLER", "D_Discontiguous"
 _CANONICAL, _COREFERENCE = "PronomCanonRef", "CorefEvent"
-# The layer of expressions came later than the others; it is known by what only it has.
+# The layer of expressions has no fixed name. It is known by attributes that only it has.
 _OF_EXPRESSIONS = {"e_Polarity", "c_Uncertain", "d_Negated", "a_Target", "b_TargetEvent"}
 _POLARITIES = {"=Neutral": "neutral", "+Positive": "positive", "-Negative": "negative"}
 _FLIPPED = {"positive": "negative", "negative": "positive", "neutral": "neutral", None: None}
@@ -149,7 +149,7 @@ class _Xmi:
                 self.expressions.append(element)
         sofa = self._only("Sofa")
         self.text = self._attribute(sofa, "sofaString")
-        # Offsets count UTF-16 units; where a character takes two, places of characters are fewer.
+        # Offsets count UTF-16 units, and some characters have two of them.
         self.place: Callable[[int], int] = int
         if any(ord(character) > 0xFFFF for character in self.text):
             units = [0]
@@ -162,8 +162,7 @@ class _Xmi:
             raise self._error(root, "the document has no tokens, expected a WebAnno export")
 
     def _parse(self) -> Any:
-        from lxml import etree
-
+        etree = optional_package("lxml.etree", "XMI files", "xmi")
         parser = etree.XMLParser(
             encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
         )
@@ -188,7 +187,8 @@ class _Xmi:
     def _attribute(self, element: Any, name: str) -> str:
         if name not in element.attrib:
             raise self._error(element, f"{element.tag.rpartition('}')[2]} lacks {name}")
-        return element.attrib[name]
+        value: str = element.attrib[name]
+        return value
 
     def _range(self, element: Any) -> tuple[int, int]:
         given = [self._attribute(element, name) for name in ("begin", "end")]
@@ -200,7 +200,7 @@ class _Xmi:
             raise self._error(element, f"{given[0]} to {given[1]} is not a range of the text")
         return begin, end
 
-    def _choice(self, element: Any, name: str, choices: dict) -> Any:
+    def _choice(self, element: Any, name: str, choices: dict[Any, Any]) -> Any:
         value = element.attrib.get(name)
         if value not in choices:
             listed = ", ".join(choice for choice in choices if choice is not None)
@@ -208,7 +208,7 @@ class _Xmi:
         return choices[value]
 
     def _linked(self, element: Any, name: str) -> list[tuple[Any, Any]]:
-        """Each link that an attribute names, and the element at its end."""
+        """The links that an attribute names, each with the element that it points to."""
         found = []
         for link_id in element.attrib.get(name, "").split():
             link = self._named(element, name, link_id)
@@ -239,14 +239,14 @@ class _Xmi:
         }
 
     def _sentence(self, place: int) -> int:
-        """Which sentence a character belongs to."""
+        """The number of the sentence of a character."""
         return bisect.bisect_right([begin for begin, _ in self.sentences], place) - 1
 
     def _id(self, element: Any) -> str:
         return self._attribute(element, _XMI_ID)
 
     def record(self) -> tuple[dict[str, Any], dict[str, int]]:
-        """The document, and what it could not hold."""
+        """The document, and counts of the annotations that it does not hold."""
         metadata = self._only("DocumentMetaData")
         notes = {"distant_parts": 0, "canonical_links": len(self.layers.get(_CANONICAL, []))}
         annotations: list[dict[str, Any]] = [

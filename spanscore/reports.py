@@ -1,7 +1,7 @@
-"""Results as tables on a terminal, Markdown, LaTeX, CSV, and one HTML file with every document.
+"""Results as tables for a terminal, as Markdown, LaTeX and CSV, and as one HTML file with every document.
 
-A result of any of the metrics becomes tables by its shape alone: a dict with F1 or recall is a row, a dict of rows is a
-table, and numbers at the top are the headline.
+The shape of a result decides its tables. A dict with a rate, such as ``f1``, is a row. A dict of rows is a table.
+Numbers outside rows are scores if they are floats, and counts if they are integers.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ import csv
 import io
 import math
 import re
+import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-# Keys of a row of rates, under the names that the metrics give them.
+from spanscore.packages import optional_package
+
+if TYPE_CHECKING:
+    from spanscore.analysis import Analysis, Confusion
+    from spanscore.scoring import ScoredFiles
+
+# Names of rates in results. A dict with one of them is a row.
 _RATES = ("precision", "recall", "f1", "f1-score")
 _P = "p_value"
-_NO_SCORE = 1e6  # what is larger is a threshold without end
-_DETAILS = ("per_document", "errors", "confidence_intervals")
+_NO_SCORE = 1e6  # a larger number is a threshold, not a score
+# Parts of a result that are no scores.
+_DETAILS = ("per_document", "errors", "matched", "error_kinds", "curve", "confidence_intervals")
 
 
 class Table(NamedTuple):
@@ -26,12 +34,12 @@ class Table(NamedTuple):
     Attributes
     ----------
     name : str
-        Where in the result it stands, with dots for nesting.
+        Its place in the result, with dots for nesting.
     columns : list of str
     rows : list of (str, list)
-        The name of each row and its figures; None where there is none.
+        The name of each row and its figures. A missing figure is None.
     heading : str or None
-        What stands above it, if not its name.
+        The title, if it is not made from the name.
     """
 
     name: str
@@ -40,19 +48,19 @@ class Table(NamedTuple):
     heading: str | None = None
 
     def cells(self) -> list[tuple[str, list[str]]]:
-        """The rows as text, the scores of a row alike in decimals; a p-value always has four."""
+        """The rows as text. All scores of a row have the same number of decimals, and p-values have four."""
         made = []
         for name, values in self.rows:
             scores = [abs(v) for c, v in zip(self.columns, values, strict=True) if isinstance(v, float) and c != _P]
             small = all(score <= 1 or score >= _NO_SCORE for score in scores)
-            cells = [shown(v, small or c == _P) for c, v in zip(self.columns, values, strict=True)]
+            cells = [format_figure(v, small or c == _P) for c, v in zip(self.columns, values, strict=True)]
             made.append((name, cells))
         return made
 
     @property
     def title(self) -> str:
-        """What stands above it."""
-        return title(self.name) if self.heading is None else self.heading
+        """The title of the table."""
+        return spell_out(self.name) if self.heading is None else self.heading
 
 
 def _is_number(value: Any) -> bool:
@@ -67,19 +75,19 @@ def _is_row(value: Any) -> bool:
     )
 
 
-def tables(result: dict[str, Any]) -> list[Table]:
-    """All figures of a result.
+def result_tables(result: dict[str, Any]) -> list[Table]:
+    """Make tables of all figures of a result.
 
     Parameters
     ----------
     result : dict
-        Of ``compute`` of any of the metrics.
+        The result of ``compute`` of any metric.
 
     Returns
     -------
     list of Table
-        ``scores`` first, with the ends of their intervals if there are some, and ``counts``; then rows of rates, and
-        the tables within.
+        First ``scores``, with the ends of their intervals if the result has intervals. Then ``counts``, and a table for
+        each dict of rows.
     """
     found: list[Table] = []
     scores: list[tuple[str, list[Any]]] = []
@@ -91,7 +99,7 @@ def tables(result: dict[str, Any]) -> list[Table]:
         figures = {key: value for key, value in values.items() if _is_number(value)}
         inner = {key: value for key, value in values.items() if isinstance(value, dict) and key not in rows}
         for key, value in inner.items():
-            # A row that has tables of its own: both come, one after the other.
+            # A row that has tables of its own gives a row here and tables later.
             if _is_number(value.get("f1")):
                 rows[key] = {name: figure for name, figure in value.items() if _is_number(figure)}
                 inner[key] = {name: table for name, table in value.items() if isinstance(table, dict)}
@@ -122,8 +130,8 @@ def tables(result: dict[str, Any]) -> list[Table]:
     ]
 
 
-def shown(value: Any, small: bool | None = None) -> str:
-    """A figure as tables show it: scores in percent have two decimals, those in [0, 1] (`small`) four."""
+def format_figure(value: Any, small: bool | None = None) -> str:
+    """Write a figure for a table. Scores in percent have two decimals, and scores in [0, 1] (`small`) have four."""
     if value is None:
         return "–"
     if isinstance(value, float):
@@ -134,8 +142,8 @@ def shown(value: Any, small: bool | None = None) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
-def title(name: str) -> str:
-    """A table's or column's name as people write it."""
+def spell_out(name: str) -> str:
+    """Write the name of a table or a column as a title."""
     words = name.replace("_", " ").replace(".", ", ")
     words = re.sub(r"\b(?:f1|auc|pr|conll)\b", lambda found: found.group().upper(), words)
     return words[:1].upper() + words[1:]
@@ -145,18 +153,16 @@ def title(name: str) -> str:
 
 
 def to_terminal(found: list[Table], signature: str) -> None:
-    """Print tables on standard output, in colour and within its width on a terminal, plain and whole elsewhere."""
-    import sys
-
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    """Print tables on standard output. On a terminal they have colour and its width."""
+    box, console_module, rich_table, rich_text = (
+        optional_package(f"rich.{name}", "commands", "cli") for name in ("box", "console", "table", "text")
+    )
+    Text = rich_text.Text  # noqa: N806  a class
 
     on_terminal = sys.stdout.isatty()
-    console = Console(width=None if on_terminal else 200, highlight=False)
+    console = console_module.Console(width=None if on_terminal else 200, highlight=False)
     for table in found:
-        drawn = RichTable(title=Text(table.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        drawn = rich_table.Table(title=Text(table.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
         drawn.add_column("")
         for column in table.columns:
             drawn.add_column(Text(column.replace("_", " ")), justify="right")
@@ -167,7 +173,7 @@ def to_terminal(found: list[Table], signature: str) -> None:
 
 
 def to_markdown(found: list[Table], signature: str) -> str:
-    """Tables as Markdown, under headings."""
+    """Write tables as Markdown, each under a heading."""
 
     def escape(text: str) -> str:
         return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
@@ -194,7 +200,7 @@ _LATEX = {
 
 
 def to_latex(found: list[Table], signature: str) -> str:
-    """Tables as LaTeX; they need the package booktabs."""
+    """Write tables as LaTeX. They need the LaTeX package booktabs."""
 
     def escape(text: str) -> str:
         return " ".join("".join(_LATEX.get(sign, sign) for sign in text).split())
@@ -221,7 +227,7 @@ def to_latex(found: list[Table], signature: str) -> str:
 
 
 def to_csv(found: list[Table], signature: str) -> str:
-    """All figures, one a line, unrounded: table, row, measure, value."""
+    """Write all figures as CSV, one a line and not rounded: table, row, measure, value."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "row", "measure", "value"])
@@ -236,8 +242,8 @@ def to_csv(found: list[Table], signature: str) -> str:
 # --- errors -----------------------------------------------------------------------------------------------------------
 
 
-def kinds_table(analysed: Any) -> Table:
-    """The kinds of error, and what the score would be without each."""
+def kinds_table(analysed: Analysis) -> Table:
+    """Make the table of the kinds of error, with the score if all errors of a kind were corrected."""
     with_headline = any(kind.headline is not None for kind in analysed.kinds)
     columns = [
         "errors",
@@ -255,7 +261,7 @@ def kinds_table(analysed: Any) -> Table:
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
-    """A row's figures, with what is a pair or a dict of figures in columns of its own."""
+    """The figures of a row. An interval, a list or a dict of figures takes several columns."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if name == "interval":
@@ -276,13 +282,13 @@ def _rows_table(name: str, rows: dict[str, dict[str, Any]]) -> Table:
 
 
 def comparison_table(first: str, name: str, scores: dict[str, dict[str, Any]]) -> Table:
-    """One system against the first: a row a headline score, with difference, p-value and interval."""
+    """Make the table of one system and the first: a row for each headline score, with difference and p-value."""
     rows = {key: row for key, row in scores.items() if isinstance(row, dict) and "difference" in row}
     return _rows_table(name, rows)._replace(heading=f"a is {first}, b is {name}")
 
 
 def runs_tables(found: dict[str, Any]) -> list[Table]:
-    """Mean and deviation of each headline score, and what is computed from means."""
+    """Make the table of several runs: mean and deviation of each headline score, and scores of mean rates."""
     rows = {key: {"mean": value} if _is_number(value) else value for key, value in found.items()}
     return [_rows_table("runs", rows)]
 
@@ -291,53 +297,59 @@ def runs_tables(found: dict[str, Any]) -> list[Table]:
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _STRICT, _RELAXED = "#2b6cb0", "#9fc3ea"
-_WIDEST = 330
+_WIDEST = 330  # length of the longest bar, in pixels
 _MOST_BARS = 30
-_WIDE = 5  # columns of a table that needs the page's whole width
+_WIDE = 5  # number of columns from which a table takes the whole width of the page
 
 
-def to_html(scored: Any, analysed: Any) -> str:
-    """One file with tables, plots and every document, which needs no network.
+def to_html(scored: ScoredFiles, analysed: Analysis) -> str:
+    """Write a report with tables, charts and every document. It is a single file that needs no network.
 
     Parameters
     ----------
-    scored : score.Scored
-    analysed : analysis.Analysis
+    scored : spanscore.scoring.ScoredFiles
+    analysed : spanscore.analysis.Analysis
 
     Returns
     -------
     str
-        Text from records is escaped, or is data that the page shows as text.
+        HTML. Text from records is escaped, or is data that the page shows as text.
+
+    Raises
+    ------
+    spanscore.packages.MissingPackage
+        jinja2 is not installed.
     """
-    import jinja2
+    jinja2 = optional_package("jinja2", "reports", "report")
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    found = tables(scored.result)
+    found = result_tables(scored.result)
     by_name = {table.name: table for table in found}
     tiles = []
     if "scores" in by_name:
         for (name, values), (_, cells) in zip(by_name["scores"].rows, by_name["scores"].cells(), strict=True):
-            # A threshold may be any number, and what is within a table is found there.
+            # A threshold is no score, and figures inside tables have no tile.
             if abs(values[0]) < _NO_SCORE and "." not in name:
-                tiles.append((title(name), cells[0], *(cells[1:] if values[-1] is not None else ()), None, None)[:4])
+                ends = cells[1:] if values[-1] is not None else []
+                tiles.append((spell_out(name), cells[0], *ends, None, None)[:4])
     kinds = kinds_table(analysed)
     text = environment.get_template("report.html").render(
-        heading=f"{_HEADINGS[scored.benchmark]}{f' ({scored.task})' if scored.task else ''}",
+        heading=f"{scored.benchmark.heading}{f' ({scored.task})' if scored.task else ''}",
         predictions=str(scored.predictions),
         references=str(scored.references),
         signature=scored.result["signature"],
         tiles=tiles,
-        headline=title(analysed.headline),
-        score=shown(analysed.score),
+        headline=spell_out(analysed.headline),
+        score=format_figure(analysed.score),
         kinds=[
             {
                 "component": kind.component,
                 "kind": kind.kind,
                 "status": kind.kind if kind.kind in ("missed", "spurious") else "wrong",
-                "count": shown(kind.errors),
+                "count": format_figure(kind.errors),
                 "figures": cells[1:],
             }
             for kind, (_, cells) in zip(analysed.kinds, kinds.cells(), strict=True)
@@ -365,23 +377,20 @@ def to_html(scored: Any, analysed: Any) -> str:
             for document in analysed.documents
         ],
     )
-    # Half of a surrogate pair is a character to JSON and to Python, and to no file.
-    return text.encode("utf-8", "replace").decode()
+    # JSON and Python strings may hold half of a surrogate pair, and UTF-8 may not.
+    return str(text).encode("utf-8", "replace").decode()
 
 
-_HEADINGS = {"aste": "ASTE", "docred": "DocRED", "propsegment": "PropSegmEnt", "sentivent": "SENTiVENT"}
-
-
-def _confusion(confusion: Any) -> dict[str, Any]:
-    """A matrix, or the pairs that are confused most where labels are many."""
+def _confusion(confusion: Confusion) -> dict[str, Any]:
+    """A matrix, or the most frequent pairs of confused labels if there are many labels."""
     if not confusion.as_matrix:
-        rows = [(gold, [_cell(predicted), _cell(shown(n))]) for gold, predicted, n in confusion.most()]
+        rows = [(gold, [_cell(predicted), _cell(format_figure(n))]) for gold, predicted, n in confusion.most()]
         return {"title": confusion.name, "matrix": False, "columns": ["gold", "predicted", "items"], "rows": rows}
     most = max((n for pair, n in confusion.counts.items() if pair[0] != pair[1]), default=1)
     rows = []
     for gold in confusion.labels:
         counts = [(label, confusion.counts.get((gold, label), 0)) for label in confusion.labels]
-        rows.append((gold, [_cell(shown(n), gold == label, round(100 * n / most)) for label, n in counts]))
+        rows.append((gold, [_cell(format_figure(n), gold == label, round(100 * n / most)) for label, n in counts]))
     return {"title": confusion.name, "matrix": True, "columns": ["", *confusion.labels], "rows": rows}
 
 
@@ -389,9 +398,9 @@ def _cell(text: str, same: bool = False, share: int = 0) -> dict[str, Any]:
     return {"text": text, "same": same, "share": share}
 
 
-def _charts(scored: Any, found: list[Table]) -> list[dict[str, Any]]:
-    """F1 by label with its support, and strict beside relaxed matching."""
-    scale = 1.0 if scored.benchmark == "propsegment" else 100.0
+def _charts(scored: ScoredFiles, found: list[Table]) -> list[dict[str, Any]]:
+    """Charts of F1 by label with its support, and of strict and relaxed matching."""
+    scale = scored.benchmark.perfect
     result = scored.result
     pairs: list[tuple[str, float, float]] = []
     if isinstance(result.get("relaxed"), dict) and "strict" in result:
@@ -401,9 +410,9 @@ def _charts(scored: Any, found: list[Table]) -> list[dict[str, Any]]:
             if _is_row(row) and _is_row(result["relaxed"].get(name))
         ]
     elif _is_row(result.get("relaxed")):
-        pairs = [("triplet", result["f1"], result["relaxed"]["f1"])]
+        pairs = [(scored.benchmark.scored_item, result["f1"], result["relaxed"]["f1"])]
     elif _is_row(result.get("exact")):
-        pairs = [("proposition", result["exact"]["f1"], result["f1"])]
+        pairs = [(scored.benchmark.scored_item, result["exact"]["f1"], result["f1"])]
     charts = []
     if pairs:
         caption = "F1: dark is strict matching, light is relaxed."
@@ -412,16 +421,16 @@ def _charts(scored: Any, found: list[Table]) -> list[dict[str, Any]]:
     for table in found:
         score = next((name for name in ("f1", "f1-score") if name in table.columns), None)
         support = next((name for name in ("support", "gold") if name in table.columns), None)
-        is_labels = "." in table.name or table.name in ("polarity", "per_relation", "per_label")
-        if score is None or support is None or not is_labels or "factuality" in table.name:
+        is_labels = any(f"{table.name}.".startswith(f"{name}.") for name in scored.benchmark.label_tables)
+        if score is None or support is None or not is_labels:
             continue
         at, of = table.columns.index(score), table.columns.index(support)
         labels = [(name, values[at], values[of]) for name, values in table.rows if not name.endswith(" avg")]
         labels = sorted((row for row in labels if row[2]), key=lambda row: -row[2])
         if len(labels) > 1:
-            caption = "F1, and in parentheses how many gold items there are, the most frequent first"
+            caption = "F1, with the number of gold items in parentheses, the most frequent first"
             caption += f" ({_MOST_BARS} of {len(labels)})." if len(labels) > _MOST_BARS else "."
-            bars = [(name, [(f1, _STRICT)], f" ({shown(n)})") for name, f1, n in labels[:_MOST_BARS]]
+            bars = [(name, [(f1, _STRICT)], f" ({format_figure(n)})") for name, f1, n in labels[:_MOST_BARS]]
             charts.append(_chart(f"F1: {table.name.replace('_', ' ')}", caption, bars, scale))
     return charts
 
@@ -429,13 +438,13 @@ def _charts(scored: Any, found: list[Table]) -> list[dict[str, Any]]:
 def _chart(
     heading: str, caption: str, rows: list[tuple[str, list[tuple[float, str]], str]], scale: float
 ) -> dict[str, Any]:
-    """A chart of horizontal bars; a row is its name, its bars with their colours, and what follows the figures."""
+    """A chart of horizontal bars. A row has a name, figures with the colours of their bars, and words after them."""
     bars, y = [], 4
     for name, parts, after in rows:
         drawn = []
         for at, (value, colour) in enumerate(parts):
             width = round(_WIDEST * (value or 0.0) / scale, 1)
-            words = shown(value) + after
+            words = format_figure(value) + after
             drawn.append({"y": y + 14 * at, "width": width, "height": 12, "colour": colour, "words": words})
         label = name if len(name) <= 26 else name[:25] + "…"
         bars.append({"y": y, "name": name, "label": label, "parts": drawn})

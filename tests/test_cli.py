@@ -16,10 +16,12 @@ import pyarrow.parquet
 import pytest
 from conftest import DATA, ROOT, benchmark_file, load, perturbed
 
-import formats.aste
-import formats.docred
-import formats.propsegment
-import score
+import spanscore.formats.aste
+import spanscore.formats.docred
+import spanscore.formats.propsegment
+from spanscore import cli, terminal
+from spanscore.benchmarks import BENCHMARKS, task_names
+from spanscore.commands import program
 
 GOLD = {
     "aste": "aste/v2/14lap/test_triplets.txt",
@@ -57,7 +59,7 @@ def made(tmp_path_factory):
 
 
 def computed(benchmark, files, config=None, **options):
-    reader = __import__(f"formats.{benchmark}", fromlist=["read"]).read
+    reader = __import__(f"spanscore.formats.{benchmark}", fromlist=["read"]).read
     predictions, references = (reader(path).records for path in files)
     return load(benchmark, config).compute(predictions=predictions, references=references, **options)
 
@@ -68,7 +70,7 @@ def as_json(result):
 
 def run(capsys, *arguments, code=0):
     """Standard output and standard error of a command."""
-    assert score.main([str(argument) for argument in arguments]) == code
+    assert cli.main([str(argument) for argument in arguments]) == code
     captured = capsys.readouterr()
     return captured.out, captured.err
 
@@ -161,14 +163,16 @@ def test_other_forms_of_files(made, capsys, tmp_path):
     packed = tmp_path / "predictions.txt.gz"
     packed.write_bytes(gzip.compress(Path(predictions).read_bytes()))
     lines = tmp_path / "references.jsonl"
-    formats.aste.write(formats.aste.read(references).records, lines, "jsonl")
+    spanscore.formats.aste.write(lines, spanscore.formats.aste.read(references).records, "jsonl")
     parquet = tmp_path / "references.parquet"
-    pa.parquet.write_table(pa.Table.from_pylist(formats.aste.read(references).records), str(parquet))
+    pa.parquet.write_table(pa.Table.from_pylist(spanscore.formats.aste.read(references).records), str(parquet))
     for given in ((packed, references), (predictions, lines), (packed, parquet)):
         out, _ = run(capsys, "aste", *given, "--json", "-")
         assert json.loads(out)["f1"] == expected
-    gold = formats.docred.read(benchmark_file(GOLD["docred"])).records[:20]
-    pa.parquet.write_table(pa.Table.from_pylist([formats.docred._row(record) for record in gold]), str(parquet))
+    gold = spanscore.formats.docred.read(benchmark_file(GOLD["docred"])).records[:20]
+    pa.parquet.write_table(
+        pa.Table.from_pylist([spanscore.formats.docred._row(record) for record in gold]), str(parquet)
+    )
     facts = [
         {"title": record["title"], "h_idx": label["h"], "t_idx": label["t"], "r": label["r"]}
         for record in gold
@@ -181,8 +185,10 @@ def test_other_forms_of_files(made, capsys, tmp_path):
 
 def test_standard_input_and_clean_standard_output(made):
     predictions, references = made("aste")
-    command = [sys.executable, str(ROOT / "score.py"), "aste", "-", references, "--json", "-"]
-    done = subprocess.run(command, input=Path(predictions).read_text(), capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "spanscore", "aste", "-", references, "--json", "-"]
+    done = subprocess.run(
+        command, cwd=ROOT, input=Path(predictions).read_text(), capture_output=True, text=True, check=True
+    )
     assert json.loads(done.stdout) == as_json(computed("aste", made("aste")))
     assert done.stderr.splitlines()[0] == "predictions: standard input: format v2, 328 records"
 
@@ -190,22 +196,61 @@ def test_standard_input_and_clean_standard_output(made):
 def test_sequence_output_is_read_against_the_tokens_of_the_references(capsys, tmp_path):
     sentences = [["Ann", "sings", "and", "dances", "."], ["No", "claim", "here", "."]]
     gold = [{"tokens": t, "propositions": p} for t, p in zip(sentences, ([[0, 1], [0, 3]], []), strict=True)]
-    formats.propsegment.write(tmp_path / "gold.jsonl", gold)
+    spanscore.formats.propsegment.write(tmp_path / "gold.jsonl", gold)
     (tmp_path / "output.txt").write_text("[M] Ann sings [/M] and dances .\n\n")
     given = ("propsegment", tmp_path / "output.txt", tmp_path / "gold.jsonl", "--format", "sequence", "--json", "-")
     assert json.loads(run(capsys, *given)[0])["micro"]["recall"] == 0.5
 
 
-def test_options_are_those_of_the_metric():
-    for benchmark in score.BENCHMARKS.values():
-        wanted = set()
-        for task in benchmark.tasks or (None,):
-            wanted |= set(load(benchmark.name, task).option_checks)
-        command = score.program.get_command(None, benchmark.name)
-        names = {parameter.name for parameter in command.params}
-        assert wanted - {"return_errors"} <= names
-        described = [p for p in command.params if p.name in wanted]
-        assert all(parameter.help and len(parameter.help) > 20 for parameter in described)
+@pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
+def test_options_are_those_of_the_metric(benchmark):
+    wanted = {}
+    for task in task_names(benchmark) or (None,):
+        wanted |= load(benchmark.name, task).definition.task.options
+    parameters = {parameter.name: parameter for parameter in program.get_command(None, benchmark.name).params}
+    assert wanted.keys() - {"return_errors"} <= parameters.keys()
+    for name, option in wanted.items():
+        if name in ("per_document", "return_errors"):
+            continue
+        assert len(parameters[name].help) > 20
+        if option.choices:
+            assert tuple(parameters[name].type.choices) == option.choices
+        if option.default is not None:
+            shown = name.replace("_", "-") if option.is_flag else str(option.default)
+            assert f"{'no-' * (option.is_flag and not option.default)}{shown}]" in parameters[name].help
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_help_and_validation_load_no_metric(benchmark):
+    (example,) = (ROOT / "examples" / benchmark).glob("references.*")
+    script = """
+import sys
+from spanscore.cli import main
+codes = [main(arguments) for arguments in ARGUMENTS]
+print(codes, sorted({"evaluate", "datasets", "scipy", "pyarrow"} & set(sys.modules)))
+"""
+    commands = [["--help"], [benchmark, "--help"], *([name, benchmark, "--help"] for name in ("compare", "runs"))]
+    commands += [["validate", benchmark, "--help"], ["validate", benchmark, str(example), "--side", "references"]]
+    done = subprocess.run(
+        [sys.executable, "-c", script.replace("ARGUMENTS", repr(commands))],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0, 0, 0] []"
+
+
+def test_a_file_gives_the_value_of_an_option(made, capsys, tmp_path):
+    files = made("aste")
+    n = len(spanscore.formats.aste.read(files[1]).records)
+    keys = [at // 4 for at in range(n)]
+    (tmp_path / "groups.json").write_text(json.dumps(keys))
+    (tmp_path / "groups.txt").write_text("".join(f"{key}\n" for key in keys))
+    expected = as_json(computed("aste", files, confidence_level=0.9, n_resamples=50, groups=keys))
+    for name in ("groups.json", "groups.txt"):
+        given = ("--confidence-level", "0.9", "--n-resamples", "50", "--groups", f"@{tmp_path / name}")
+        assert json.loads(run(capsys, "aste", *files, *given, "--json", "-")[0]) == expected
 
 
 def test_intervals(made, capsys):
@@ -222,7 +267,7 @@ def test_intervals(made, capsys):
 WRONG = [
     (["aste", "{missing}", "{gold}"], "missing.txt: No such file or directory"),
     (["aste", "{broken}", "{gold}"], "broken.txt:2: "),
-    (["aste", "{gold}", "{gold}", "--duplicates", "some"], "duplicates: 'some' is not one of set, count, pairs"),
+    (["aste", "{gold}", "{gold}", "--duplicates", "some"], "Invalid value for '--duplicates': 'some' is not one of"),
     (["aste", "{gold}", "{gold}", "--duplicate", "set"], "No such option"),
     (["aste", "{gold}", "{gold}", "--format", "v9"], "'v9' is not one of"),
     (["aste", "{gold}"], "Missing argument"),
@@ -256,21 +301,21 @@ def test_mistakes_are_one_line_and_code_two(arguments, words, capsys, tmp_path):
 
 def test_debug_shows_where(tmp_path):
     with pytest.raises(FileNotFoundError):
-        score.main(["aste", str(tmp_path / "missing"), str(tmp_path / "missing"), "--debug"])
+        cli.main(["aste", str(tmp_path / "missing"), str(tmp_path / "missing"), "--debug"])
 
 
 def test_a_closed_pipe_is_no_error(made):
-    command = f"{sys.executable} {ROOT / 'score.py'} aste {' '.join(made('aste'))} --csv 2>&1 >/dev/full; echo $?"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    command = f"{sys.executable} -m spanscore aste {' '.join(made('aste'))} --csv 2>&1 >/dev/full; echo $?"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
     assert "Traceback" not in done.stdout and "No space left" in done.stdout
 
 
 def test_progress_shows_on_a_terminal_and_only_for_long_work(monkeypatch):
     def seen(work):
         main, side = pty.openpty()
-        with os.fdopen(side, "w") as terminal:
-            monkeypatch.setattr(sys, "stderr", terminal)
-            with score.working("counting the sheep"):
+        with os.fdopen(side, "w") as screen:
+            monkeypatch.setattr(sys, "stderr", screen)
+            with terminal.working("counting the sheep"):
                 work()
         monkeypatch.undo()
         chunks = []
@@ -286,7 +331,7 @@ def test_progress_shows_on_a_terminal_and_only_for_long_work(monkeypatch):
         return b"".join(chunks).decode()
 
     assert "sheep" not in seen(lambda: None)
-    monkeypatch.setattr(score, "_PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "_PATIENCE", 0.0)
     assert "sheep" in seen(lambda: __import__("time").sleep(0.3))
 
 
@@ -361,6 +406,16 @@ BROKEN = [
         [(1, "predictions[1].propositions[0][1]"), (1, "predictions[1].propositions[2]"), (2, "predictions[3]")],
     ),
     (
+        "propsegment",
+        ['[{"id": 1, "propositions": []},', '7, {"id": 2, "propositions": []}, [], {"id": 2, "propositions": [[]]}]'],
+        [
+            (2, "predictions[1]"),
+            (2, "predictions[3].id"),
+            (2, "predictions[4].id"),
+            (2, "predictions[4].propositions[0]"),
+        ],
+    ),
+    (
         "sentivent",
         [
             '{"annotations": [{"id": "e", "kind": "event", "span": [0], "type": "Deal", "negated": 2}]}',
@@ -401,6 +456,14 @@ def test_validate_finds_nothing_in_good_files(what, made, capsys):
     run(capsys, "validate", benchmark, made(what)[0], "--references", made(what)[1])
 
 
+def test_validate_names_repeated_titles_with_their_lines(capsys, tmp_path):
+    path = tmp_path / "references.json"
+    documents = [{"title": title, "vertexSet": MENTIONS, "labels": []} for title in ("A", "B", "A")]
+    path.write_text("[" + ",\n".join(map(json.dumps, documents)) + "]")
+    out, _ = run(capsys, "validate", "docred", path, code=2)
+    assert out == f"{path}:3: references[2].title: 'A' is that of references[0] too\n"
+
+
 def test_validate_names_generated_text_that_cannot_be_read(capsys, tmp_path):
     (tmp_path / "a.txt").write_text("(a, b, positive); (c, d)\nnonsense\n")
     out, _ = run(capsys, "validate", "aste", tmp_path / "a.txt", code=2)
@@ -428,7 +491,7 @@ class StandIn:
         results = [metric.compute(predictions=p, references=references, **options) for p in predictions]
         return [{key: value for key, value in r.items() if isinstance(value, float)} for r in results]
 
-    def compare(self, metric, predictions, references, options, **settings):
+    def compare_systems(self, metric, predictions, references, options, **settings):
         self.settings, self.options = settings, options
         first, *others = self.scores(metric, predictions, references, options)
         return [
@@ -446,7 +509,7 @@ class StandIn:
             for other in others
         ]
 
-    def runs(self, metric, predictions, references, options):
+    def summarise_runs(self, metric, predictions, references, options):
         found = self.scores(metric, predictions, references, options)
         names = {name: [one[name] for one in found] for name in found[0]}
         return {
@@ -458,7 +521,8 @@ class StandIn:
 @pytest.fixture
 def stand_in(monkeypatch):
     found = StandIn()
-    monkeypatch.setitem(sys.modules, "comparison", found)
+    monkeypatch.setattr("spanscore.comparison.compare_systems", found.compare_systems)
+    monkeypatch.setattr("spanscore.comparison.summarise_runs", found.summarise_runs)
     return found
 
 

@@ -1,31 +1,42 @@
-"""DocRED's files: documents, ``result.json``, rows of the Hub's dataset, and lists of training triples.
+"""Files of DocRED and Re-DocRED.
 
-========= ===================================================================================================
-format    what
-========= ===================================================================================================
-documents ``train_annotated.json``, ``dev.json``, ``test.json``, Re-DocRED's files: a list of documents
-rows      rows of the Hub's dataset, where ``labels`` is a dict of lists
-result    ``result.json``: a list of facts with their titles, as models write it for submission
-records   predictions by document, ``{"title", "relations": [...]}``
-facts     ``*.fact``: a list of training triples, head name, tail name, relation
-========= ===================================================================================================
+``documents``
+    A list of documents: ``train_annotated.json``, ``dev.json``, ``test.json``, and the files of Re-DocRED.
+``rows``
+    Rows of the dataset on the Hub, where ``labels`` is a dict of lists.
+``result``
+    ``result.json``, which models write for submission: a list of facts with their titles.
+``records``
+    Predictions by document: ``{"title", "relations": [...]}``.
+``facts``
+    ``*.fact``: a list of training triples of head name, tail name and relation.
 
-Each is a JSON list, or, but for facts, JSON lines. Reading checks what the format needs to be told apart and joined;
-the metric checks the rest.
+Each file is a JSON list. All but ``facts`` may be JSON lines instead. Reading checks the keys that tell the formats
+apart and that join documents; the metric checks the rest.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from formats.files import Corpus, TextFile, json_lines, parse_json_items, read_text, write_text
+from spanscore.formats.files import (
+    Corpus,
+    DocumentText,
+    FileSource,
+    TextFile,
+    check_format,
+    json_lines,
+    parse_json_items,
+    read_text,
+    write_text,
+)
 
 FORMATS = ("documents", "rows", "result", "records", "facts")
 
-# What a value of each format must have, and of what kind.
+# The keys of a value of each format, with their types.
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     "documents": {"title": (str,), "vertexSet": (list,), "labels": (list,)},
     "rows": {"title": (str,), "vertexSet": (list,), "labels": (dict,)},
@@ -36,30 +47,28 @@ _WORDS: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
 _HUB_NAMES = {"h": "head", "t": "tail", "r": "relation_id"}
 
 
-def read(source: str | Path | IO[str], format: str = "auto") -> Corpus:
+def read(source: FileSource, format: str = "auto") -> Corpus:
     """Read a file of DocRED.
 
     Parameters
     ----------
     source : path or open text file
-        ``.gz`` is unpacked, ``-`` is standard input.
+        A path that ends in ``.gz`` is unpacked, and ``-`` is standard input.
     format : {"auto", "documents", "rows", "result", "records", "facts"}
-        ``"auto"`` tells it from the first value; an empty list is read as ``"result"``.
+        ``"auto"`` finds the format by the first value. An empty list is ``"result"``.
 
     Returns
     -------
     Corpus
-        Its records are as the metric takes them: references of documents and rows, predictions of result and records,
-        ``train_facts`` of facts. A document without ``labels``, as in a hidden test set, gets none; `format_notes`
-        counts these.
+        Documents and rows give references, result and records give predictions, and facts give ``train_facts``.
+        Documents of a hidden test set have no ``labels``; they get an empty list, and ``format_notes`` counts them.
 
     Raises
     ------
     ValueError
-        With file and line, if the file is not what it should be.
+        The file does not have the format. The message begins with file and line.
     """
-    if format != "auto" and format not in FORMATS:
-        raise ValueError(f"format: {format!r} is not one of auto, {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     file = read_text(source)
     items = parse_json_items(file)
     if format == "auto":
@@ -78,7 +87,15 @@ def read(source: str | Path | IO[str], format: str = "auto") -> Corpus:
 
 
 def _detected(file: TextFile, line: int, value: Any) -> str:
-    if isinstance(value, list):
+    format = _form(value)
+    if format is None:
+        raise file.error(line, f"not a value of any of the formats {', '.join(FORMATS)}")
+    return format
+
+
+def _form(value: Any) -> str | None:
+    """The format of a value, or None if it has no format's keys."""
+    if isinstance(value, (list, tuple)):
         return "facts"
     if isinstance(value, dict):
         if "vertexSet" in value:
@@ -87,7 +104,7 @@ def _detected(file: TextFile, line: int, value: Any) -> str:
             return "records"
         if "r" in value:
             return "result"
-    raise file.error(line, f"not a value of any of the formats {', '.join(FORMATS)}")
+    return None
 
 
 def _check(file: TextFile, line: int, value: Any, format: str) -> None:
@@ -104,26 +121,33 @@ def _check(file: TextFile, line: int, value: Any, format: str) -> None:
             raise file.error(line, f"{key} is not {' or '.join(_WORDS[kind] for kind in kinds)}")
 
 
-def write(path: str | Path, records: Iterable[Any], format: str) -> None:
-    """Write records to a file of DocRED; a name that ends in ``.gz`` packs it, one in ``.jsonl`` makes JSON lines.
+def write(path: str | Path, records: Iterable[Any], format: str = "auto") -> None:
+    """Write records to a file of DocRED.
 
     Parameters
     ----------
     path : path
+        A name that ends in ``.gz`` packs the file. A name that ends in ``.jsonl`` or ``.jsonl.gz`` makes JSON lines
+        instead of a JSON list.
     records : iterable
-        References for ``documents`` and ``rows``, in either form; predictions for ``result`` and ``records``, in either
-        form, not dense scores; triples for ``facts``, or training documents, whose different triples are written in
-        order.
-    format : {"documents", "rows", "result", "records", "facts"}
+        References for ``documents`` and ``rows``, in either form. Predictions for ``result`` and ``records``, in either
+        form, without dense scores. Triples for ``facts``, or training documents, whose different triples are written
+        in sorted order.
+    format : {"auto", "documents", "rows", "result", "records", "facts"}
+        ``"auto"`` keeps the form of the first record; no records are written as ``"result"``.
 
     Raises
     ------
     ValueError
-        If the format is unknown, or a record cannot be written in it.
+        The format is unknown, or a record cannot be written in it.
     """
-    if format not in FORMATS:
-        raise ValueError(f"format: {format!r} is not one of {', '.join(FORMATS)}")
+    check_format(format, FORMATS)
     given = list(records)
+    if format == "auto":
+        found = _form(given[0]) if given else "result"
+        if found is None:
+            raise ValueError(f"records[0]: not a value of any of the formats {', '.join(FORMATS)}")
+        format = found
     if format == "facts":
         values: list[Any] = training_triples(given)
     elif format in ("documents", "rows"):
@@ -139,10 +163,37 @@ def write(path: str | Path, records: Iterable[Any], format: str) -> None:
     write_text(path, json_lines(values) if lines else json.dumps(values, ensure_ascii=False) + "\n")
 
 
-def training_triples(records: Iterable[Any]) -> list[list[str]]:
-    """The different triples of training documents: every name of the head, every name of the tail, and the relation.
+def document_text(record: dict[str, Any]) -> DocumentText:
+    """The tokens of all sentences of a document, and the entities with the name and the tokens of their mentions."""
+    sentences = record.get("sents") or []
+    starts = [0]
+    for sentence in sentences:
+        starts.append(starts[-1] + len(sentence))
+    entities = []
+    for mentions in record["vertexSet"]:
+        places: set[int] = set()
+        for mention in mentions:
+            position, sentence = mention.get("pos"), mention.get("sent_id")
+            if position is not None and sentence is not None and sentence < len(sentences):
+                begin, end = (starts[sentence] + int(at) for at in position)
+                places.update(at for at in range(begin, end) if 0 <= at < starts[-1])
+        entities.append((str(mentions[0].get("name")) if mentions else "", sorted(places)))
+    return DocumentText([str(token) for sentence in sentences for token in sentence], entities)
 
-    Triples that are given as such stay as they are.
+
+def training_triples(records: Iterable[Any]) -> list[list[str]]:
+    """Make training triples from training documents.
+
+    Parameters
+    ----------
+    records : iterable
+        Documents or rows. Triples among them are kept as they are.
+
+    Returns
+    -------
+    list of [head, tail, relation]
+        One triple for each name of the head and each name of the tail of a fact. The given triples come first, then
+        the different triples of the documents in sorted order.
     """
     triples: set[tuple[str, ...]] = set()
     given = []
@@ -160,7 +211,7 @@ def training_triples(records: Iterable[Any]) -> list[list[str]]:
     return given + sorted(map(list, triples))
 
 
-def _document(record: dict) -> dict:
+def _document(record: dict[str, Any]) -> dict[str, Any]:
     """A reference with its labels as a list."""
     labels = record.get("labels") or []
     if not isinstance(labels, dict):
@@ -173,18 +224,19 @@ def _document(record: dict) -> dict:
     }
 
 
-def _row(record: dict) -> dict:
-    """A reference with its labels as a dict of lists; the Hub's relation texts are not known here and left empty."""
+def _row(record: dict[str, Any]) -> dict[str, Any]:
+    """A reference with its labels as a dict of lists. The texts of relations, which the Hub has, are left empty."""
     if isinstance(record.get("labels"), dict):
         return record
     labels = record.get("labels") or []
-    columns: dict[str, list] = {name: [label[key] for label in labels] for key, name in _HUB_NAMES.items()}
+    columns: dict[str, list[Any]] = {name: [label[key] for label in labels] for key, name in _HUB_NAMES.items()}
     columns["relation_text"] = ["" for _ in labels]
     columns["evidence"] = [label.get("evidence") or [] for label in labels]
     return {**record, "labels": columns}
 
 
-def _flat(records: Iterable[dict]) -> Iterable[dict]:
+def _flat(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The facts of predictions in either form, each with its title."""
     for index, record in enumerate(records):
         if record.get("scores") is not None:
             raise ValueError(f"records[{index}].scores: dense scores, expected facts")
@@ -195,8 +247,8 @@ def _flat(records: Iterable[dict]) -> Iterable[dict]:
                 yield {"title": record["title"], **fact}
 
 
-def _by_title(facts: Iterable[dict]) -> list[dict]:
-    by_title: dict[str, list[dict]] = {}
+def _by_title(facts: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    by_title: dict[str, list[dict[str, Any]]] = {}
     for fact in facts:
         by_title.setdefault(fact["title"], []).append({key: value for key, value in fact.items() if key != "title"})
     return [{"title": title, "relations": relations} for title, relations in by_title.items()]

@@ -9,9 +9,9 @@ from html import escape
 import pytest
 from conftest import benchmark_file, load, perturbed
 
-import analysis
-import report
-import score
+from spanscore import analysis, reports
+from spanscore.benchmarks import BENCHMARKS
+from spanscore.scoring import score_files
 
 GOLD = {
     "aste": "aste/v2/14lap/test_triplets.txt",
@@ -43,7 +43,7 @@ def scored(tmp_path_factory):
         key = name, json.dumps(extra, sort_keys=True)
         if records is None and key in made:
             return made[key]
-        benchmark = score.BENCHMARKS[name.partition("-")[0]]
+        benchmark = BENCHMARKS[name.partition("-")[0]]
         if records is not None or benchmark.name == "sentivent":
             both = records or json.loads(perturbed(name, 30, 1))
             paths = [folder / f"{name}-{side}.jsonl" for side in ("predictions", "references")]
@@ -53,7 +53,7 @@ def scored(tmp_path_factory):
             gold = benchmark_file(GOLD[name])
             paths = [folder / f"{name}.json", gold]
             paths[0].write_text(perturbed(name, gold, 1))
-        found = score.score_files(benchmark, *map(str, paths), {"kinds": True, **extra})
+        found = score_files(benchmark, *map(str, paths), {"kinds": True, **extra})
         result = found, analysis.analyse(found)
         if records is None:
             made[key] = result
@@ -146,6 +146,18 @@ def test_mending_propositions_by_hand_gives_the_score_that_is_told(scored):
             assert kind.mended - 1e-9 <= mended["f1"] <= kind.mended + 0.004
 
 
+def mended_counts(counts, kind, n):
+    """True positives, predicted and gold after n errors of a kind are corrected."""
+    true_positives, predicted, gold = counts
+    if kind == "spurious":
+        return true_positives, predicted - n, gold
+    return true_positives + n, predicted + n * (kind == "missed"), gold
+
+
+def f1(counts):
+    return 200 * counts[0] / (counts[1] + counts[2])
+
+
 @pytest.mark.parametrize("name", ["docred", "sentivent"])
 def test_mending_every_kind_at_once_is_perfect(name, scored):
     found, analysed = scored(name)
@@ -157,9 +169,9 @@ def test_mending_every_kind_at_once_is_perfect(name, scored):
         row = found.result["strict"][component] if "strict" in found.result else found.result
         counts = row["true_positives"], row["predicted"], row["gold"]
         for kind in kinds:
-            assert kind.mended == pytest.approx(analysis._f1(analysis.mended_counts(counts, kind.kind, kind.errors)))
+            assert kind.mended == pytest.approx(f1(mended_counts(counts, kind.kind, kind.errors)))
         for kind in kinds:
-            counts = analysis.mended_counts(counts, kind.kind, kind.errors)
+            counts = mended_counts(counts, kind.kind, kind.errors)
         assert counts == (row["gold"],) * 3
     if name == "sentivent":
         gains = [k.headline - analysed.score for k in analysed.kinds if k.component != "all components"]
@@ -223,7 +235,7 @@ def embedded(html):
 @pytest.mark.parametrize(("name", "extra"), [*EVERY[:1], *EVERY[2:5], EVERY[7]])
 def test_a_report_holds_all_figures_and_documents_and_needs_no_network(name, extra, scored):
     found, analysed = scored(name, **extra)
-    html = report.to_html(found, analysed)
+    html = reports.to_html(found, analysed)
     assert not re.search(r"https?://|<link|src=", html)
     assert html.count(f"<code>{escape(found.result['signature'])}</code>") == 1
     documents = embedded(html)
@@ -231,7 +243,7 @@ def test_a_report_holds_all_figures_and_documents_and_needs_no_network(name, ext
     statuses = Counter(item[0] for d in documents for item in d[2])
     n_errors = Counter(e["kind"] if e["kind"] in ("missed", "spurious") else "wrong" for e in found.result["errors"])
     assert {s: n for s, n in statuses.items() if s != "right"} == dict(n_errors)
-    for table in report.tables(found.result):
+    for table in reports.result_tables(found.result):
         for row, cells in table.cells():
             assert f"<td>{escape(row)}</td>" in html
             assert all(f"<td>{cell}</td>" in html for cell in cells)
@@ -244,16 +256,16 @@ def test_intervals_are_in_every_form():
         "signature": "x",
         "confidence_intervals": {"f1": [41.25, 58.75]},
     }
-    found = report.tables(result)
-    assert found[0] == report.Table("scores", ["value", "low", "high"], [("f1", [50.0, 41.25, 58.75])])
-    assert "| f1 | 50.00 | 41.25 | 58.75 |" in report.to_markdown(found, "x")
-    assert "f1 & 50.00 & 41.25 & 58.75" in report.to_latex(found, "x")
-    assert "scores,f1,low,41.25" in report.to_csv(found, "x")
+    found = reports.result_tables(result)
+    assert found[0] == reports.Table("scores", ["value", "low", "high"], [("f1", [50.0, 41.25, 58.75])])
+    assert "| f1 | 50.00 | 41.25 | 58.75 |" in reports.to_markdown(found, "x")
+    assert "f1 & 50.00 & 41.25 & 58.75" in reports.to_latex(found, "x")
+    assert "scores,f1,low,41.25" in reports.to_csv(found, "x")
 
 
 def test_the_scores_of_a_row_have_as_many_decimals():
     rows = [("x", [70.5, 0.25, 0.03, 1234]), ("y", [0.5, 1.0, 0.5, 0]), ("z", [None, -1.7e308, 0.0, 2])]
-    table = report.Table("t", ["a", "difference", "p_value", "n"], rows)
+    table = reports.Table("t", ["a", "difference", "p_value", "n"], rows)
     assert table.cells() == [
         ("x", ["70.50", "0.25", "0.0300", "1,234"]),
         ("y", ["0.5000", "1.0000", "0.5000", "0"]),
@@ -262,11 +274,11 @@ def test_the_scores_of_a_row_have_as_many_decimals():
 
 
 def test_signs_of_a_form_are_escaped_in_it():
-    found = [report.Table("a_b", ["x|y"], [("50% & $_{}#~^\\", [1.0]), ("<b>|", [None])])]
-    latex = report.to_latex(found, "s")
+    found = [reports.Table("a_b", ["x|y"], [("50% & $_{}#~^\\", [1.0]), ("<b>|", [None])])]
+    latex = reports.to_latex(found, "s")
     escaped = r"50\% \& \$\_\{\}\#\textasciitilde{}\textasciicircum{}\textbackslash{} & 1.0000 \\"
     assert escaped in latex.splitlines()
-    assert r"| &lt;b>\| | – |" in report.to_markdown(found, "s")
+    assert r"| &lt;b>\| | – |" in reports.to_markdown(found, "s")
 
 
 def hostile_records(n_tokens):
@@ -285,7 +297,7 @@ def hostile_records(n_tokens):
 
 @pytest.fixture(scope="session")
 def hostile(scored, tmp_path_factory):
-    html = report.to_html(*scored("aste", hostile_records(100_000)))
+    html = reports.to_html(*scored("aste", hostile_records(100_000)))
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     path.write_text(html, encoding="utf-8")
     return path
@@ -347,7 +359,7 @@ def test_a_browser_shows_hostile_text_as_text(browser, hostile):
 def test_a_browser_filters_chooses_and_sorts(browser, scored, tmp_path):
     found, analysed = scored("aste")
     path = tmp_path / "report.html"
-    path.write_text(report.to_html(found, analysed), encoding="utf-8")
+    path.write_text(reports.to_html(found, analysed), encoding="utf-8")
     browser.get(path.as_uri())
     assert not browser.get_log("browser")
     wrong = [e for e in found.result["errors"] if e["kind"] == "wrong_polarity"]

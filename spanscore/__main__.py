@@ -1,0 +1,7 @@
+"""``python -m spanscore`` is the command ``spanscore``."""
+
+import sys
+
+from spanscore.cli import main
+
+sys.exit(main())

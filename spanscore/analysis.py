@@ -1,0 +1,301 @@
+"""Errors and where they are: kinds of error, confusions of labels, and the items of every document.
+
+All of it is read from a result of ``compute`` with ``return_errors=True``. Nothing is scored again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spanscore.benchmarks import Benchmark, formats_of
+from spanscore.formats.files import DocumentText, tokens_of
+
+if TYPE_CHECKING:
+    from spanscore.scoring import ScoredFiles
+
+RIGHT, MISSED, SPURIOUS, WRONG = "right", "missed", "spurious", "wrong"
+# Beyond this many labels a confusion is a list of the most frequent pairs, no matrix.
+_MATRIX_LABELS = 12
+_MOST_CONFUSED = 30
+
+Item = Any
+
+
+class Kind(NamedTuple):
+    """One kind of error of a component.
+
+    Attributes
+    ----------
+    component, kind : str
+    errors : int
+        Their number.
+    mended : float or None
+        F1 of the component if all errors of this kind were corrected. None if the counts do not add up to the errors,
+        as with repeated items that count more than once.
+    headline : float or None
+        The headline score after this correction, if it is not the component's own.
+    """
+
+    component: str
+    kind: str
+    errors: int
+    mended: float | None
+    headline: float | None
+
+
+class Confusion(NamedTuple):
+    """Counts of pairs of a gold and a predicted label.
+
+    Attributes
+    ----------
+    name : str
+    labels : list of str
+        The most frequent first.
+    counts : dict of (str, str) to int
+        From gold and predicted label to the number of items.
+    """
+
+    name: str
+    labels: list[str]
+    counts: dict[tuple[str, str], int]
+
+    @property
+    def as_matrix(self) -> bool:
+        """Whether there are few enough labels for a matrix."""
+        return len(self.labels) <= _MATRIX_LABELS
+
+    def most(self) -> list[tuple[str, str, int]]:
+        """The most frequent pairs of different labels: gold label, predicted label and count."""
+        pairs = [(gold, predicted, n) for (gold, predicted), n in self.counts.items() if gold != predicted]
+        return sorted(pairs, key=lambda pair: (-pair[2], pair[:2]))[:_MOST_CONFUSED]
+
+
+class Side(NamedTuple):
+    """The predicted or the gold item of an error, for reports.
+
+    Attributes
+    ----------
+    spans : dict of str to list of int
+        The tokens of each part.
+    texts : dict of str to str
+        The text of each part that is given as text.
+    labels : dict of str to str
+        The other fields.
+    """
+
+    spans: dict[str, list[int]]
+    texts: dict[str, str]
+    labels: dict[str, str]
+
+
+class DocumentItem(NamedTuple):
+    """An item of a document.
+
+    Attributes
+    ----------
+    status : {"right", "missed", "spurious", "wrong"}
+    kind : str
+        The kind of its error, or ``"right"``.
+    component : str
+    prediction, reference : Side or None
+    """
+
+    status: str
+    kind: str
+    component: str
+    prediction: Side | None
+    reference: Side | None
+
+
+class Document(NamedTuple):
+    """A document with its items.
+
+    Attributes
+    ----------
+    name : str
+    tokens : list of str
+    known : bool
+        False if the files do not have the text. The tokens are then their own numbers.
+    items : list of DocumentItem
+    """
+
+    name: str
+    tokens: list[str]
+    known: bool
+    items: list[DocumentItem]
+
+
+class Analysis(NamedTuple):
+    """All that a report shows besides the scores.
+
+    Attributes
+    ----------
+    headline : str
+        The name of the headline score.
+    score : float or None
+        Its value.
+    kinds : list of Kind
+    confusions : list of Confusion
+    documents : list of Document
+    curve : list of (float, float)
+        Recall and precision over the ranking of scored items, in [0, 1]. Empty if the metric gives no curve.
+    """
+
+    headline: str
+    score: float | None
+    kinds: list[Kind]
+    confusions: list[Confusion]
+    documents: list[Document]
+    curve: list[tuple[float, float]]
+
+
+def analyse(scored: ScoredFiles) -> Analysis:
+    """Analyse a result that has ``errors``, ``matched``, ``error_kinds`` and ``per_document``.
+
+    Parameters
+    ----------
+    scored : spanscore.scoring.ScoredFiles
+
+    Returns
+    -------
+    Analysis
+    """
+    result, benchmark = scored.result, scored.benchmark
+    headline, score = _headline(result, benchmark.headlines)
+    kinds = [
+        Kind(*(row[n] for n in ("component", "kind", "errors", "f1", "headline"))) for row in result["error_kinds"]
+    ]
+    points = result.get("curve") or {"recall": [], "precision": []}
+    curve = list(zip(points["recall"], points["precision"], strict=True))
+    confusions = _confusions(result["matched"], result["errors"], benchmark)
+    # A single point is no curve.
+    return Analysis(headline, score, kinds, confusions, _documents(scored), curve if len(curve) > 1 else [])
+
+
+def _headline(result: Mapping[str, Any], places: Iterable[str]) -> tuple[str, float | None]:
+    """The first of several scores that a result has, with its place; the last place if it has none."""
+    place = ""
+    for place in places:
+        value: Any = result
+        for step in place.split("."):
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if value is not None:
+            return place, value
+    return place, None
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+
+def _documents(scored: ScoredFiles) -> list[Document]:
+    """The documents of ``per_document``, each with its items, right items first."""
+    result, benchmark = scored.result, scored.benchmark
+    items: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+    for item in (*result["matched"], *result["errors"]):
+        items[item["record"]].append(item)
+    texts = _texts(scored)
+    documents = []
+    for row in result["per_document"]:
+        text = texts.get(row["id"], DocumentText([]))
+        shown = [_document_item(item, text, benchmark) for item in items[row["id"]]]
+        tokens, last = text.tokens, max((at for item in shown for at in _token_indices(item)), default=-1)
+        known = bool(tokens) or last < 0
+        documents.append(Document(str(row["id"]), tokens or [str(at) for at in range(last + 1)], known, shown))
+    return documents
+
+
+def _texts(scored: ScoredFiles) -> dict[Any, DocumentText]:
+    """The text of each reference, by its position and by its id.
+
+    Where references have no text and the predictions are as many, the text of the prediction at the same position is
+    taken.
+    """
+    predictions, references = scored.predictions.records, scored.references.records
+    text_of = getattr(formats_of(scored.benchmark), "document_text", _text_of_tokens)
+    texts: dict[Any, DocumentText] = {}
+    for at, record in enumerate(references):
+        text = text_of(record)
+        if not text.tokens and len(predictions) == len(references):
+            text = text._replace(tokens=tokens_of(predictions[at]) or [])
+        texts[at] = text
+    key = scored.benchmark.reference_key
+    for at, record in enumerate(references):
+        if isinstance(record, dict) and record.get(key) is not None:
+            texts[str(record[key])] = texts[at]
+    return texts
+
+
+def _text_of_tokens(record: Any) -> DocumentText:
+    return DocumentText(tokens_of(record) or [])
+
+
+def _document_item(item: Mapping[str, Any], text: DocumentText, benchmark: Benchmark) -> DocumentItem:
+    """An entry of ``errors`` or ``matched`` for reports. Of a right item, only the gold side is shown."""
+    prediction, reference, kind = item["prediction"], item["reference"], item["kind"]
+    status = kind if kind in (RIGHT, MISSED, SPURIOUS) else WRONG
+    if status == WRONG and isinstance(reference, str):
+        # An item that is a label has the kind that `error_kinds` gives it.
+        kind = f"{reference} as {prediction}"
+    sides = (_side(side, text, benchmark) for side in (None if status == RIGHT else prediction, reference))
+    return DocumentItem(status, kind, item["component"], *sides)
+
+
+def _side(item: Item, text: DocumentText, benchmark: Benchmark) -> Side | None:
+    """An item of a result for reports: a label, a list of tokens, or a dict of several fields."""
+    if item is None:
+        return None
+    if not isinstance(item, dict):
+        item = {"label": item} if isinstance(item, str) else {benchmark.scored_item: item}
+    side = Side({}, {}, {})
+    for field, value in item.items():
+        if isinstance(value, list) and all(isinstance(index, int) for index in value):
+            side.spans[field] = sorted(set(value))
+        elif field in benchmark.entity_fields:
+            name, is_known = benchmark.entity_fields[field], value < len(text.entities)
+            side.texts[name], side.spans[name] = text.entities[value] if is_known else (f"entity {value}", [])
+        elif field in benchmark.text_fields:
+            side.texts[field] = str(value)
+            side.spans[field] = next((tokens for name, tokens in text.entities if name == value), [])
+        elif value is not None:
+            side.labels[field] = str(value)
+    return side
+
+
+def _token_indices(item: DocumentItem) -> Iterable[int]:
+    for side in (item.prediction, item.reference):
+        for span in side.spans.values() if side else ():
+            yield from span
+
+
+# --- confusions -------------------------------------------------------------------------------------------------------
+
+
+def _confusions(matched: list[dict[str, Any]], errors: list[dict[str, Any]], benchmark: Benchmark) -> list[Confusion]:
+    """Count the pairs of gold and predicted label, for each label of a component, over right and aligned items.
+
+    Labels that are never confused are left out.
+    """
+    counts: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
+    pairs = [(item["component"], item["reference"], item["reference"]) for item in matched]
+    pairs += [(item["component"], item["prediction"], item["reference"]) for item in errors]
+    for component, prediction, reference in pairs:
+        if not isinstance(reference, dict) or not isinstance(prediction, dict):
+            continue
+        for field, gold in reference.items():
+            if field in prediction and field not in benchmark.text_fields:
+                predicted = prediction[field]
+                if isinstance(gold, str) or isinstance(predicted, str):
+                    counts[component, field][str(gold), str(predicted)] += 1
+    found = []
+    for (component, field), of_labels in counts.items():
+        if any(gold != predicted for gold, predicted in of_labels):
+            frequent: Counter[str] = Counter()
+            for (gold, predicted), n in of_labels.items():
+                frequent[gold] += n
+                frequent[predicted] += n * (gold != predicted)
+            labels = [label for label, _ in frequent.most_common()]
+            name = benchmark.field_names.get(field, field)
+            found.append(Confusion(f"{component}: {name}", labels, dict(of_labels)))
+    return found

@@ -1,0 +1,131 @@
+"""The walk-throughs of CONTRIBUTING.md, followed in a copy of the checkout."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from conftest import ROOT
+
+# Pieces of code, each after a comment that says where they go.
+BLOCKS = re.findall(
+    r"^ *<!-- (\w+): (\S+) -->\n( *)```\w+\n(.*?)^ *```$",
+    (ROOT / "CONTRIBUTING.md").read_text(),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the checkout with the made-up option and the made-up metric."""
+    folder = tmp_path_factory.mktemp("checkout") / "project"
+    folder.mkdir()
+    for path in ROOT.glob("*.py"):
+        shutil.copy(path, folder)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("spanscore", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for kind, name, _, code in BLOCKS:
+        path = folder / name
+        if kind == "file":
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(textwrap.dedent(code))
+            continue
+        text = path.read_text()
+        added = textwrap.dedent(code) if name.endswith(".toml") else code
+        if kind == "option" and name == "aste_metric.py":
+            line = re.search(r"^        with_polarity = all\(.*?\n(?=        \S)", text, re.DOTALL | re.MULTILINE)
+            path.write_text(text.replace(line.group(), code))
+        else:
+            before = {
+                "aste_records.py": "    **table(\n",
+                "spanscore/benchmarks.py": "    for benchmark in (\n",
+                "pyproject.toml": "[tool.hatch.build.targets.wheel.force-include]\n",
+                "examples/demo.py": "EXAMPLES = [\n",
+            }[name]
+            assert text.count(before) == 1
+            path.write_text(text.replace(before, before + added))
+    demo = folder / "examples/demo.py"
+    demo.write_text(
+        demo.read_text().replace(
+            "import spanscore.formats.docred\n", "import spanscore.formats.docred\nimport spanscore.formats.keywords\n"
+        )
+    )
+    return folder
+
+
+def run(checkout, *arguments, code=0):
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    command = [sys.executable, *map(str, arguments)]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+KEYWORDS = ["examples/keywords/predictions.jsonl", "examples/keywords/references.jsonl"]
+
+
+def test_all_pieces_are_found():
+    assert [name for _, name, _, _ in BLOCKS] == [
+        "aste_records.py",
+        "aste_metric.py",
+        "keywords_records.py",
+        "keywords_metric.py",
+        "spanscore/formats/keywords.py",
+        "spanscore/benchmarks.py",
+        "pyproject.toml",
+        *KEYWORDS,
+        "examples/demo.py",
+    ]
+
+
+def test_the_option_works(checkout):
+    files = [f"examples/aste/{side}.txt" for side in ("predictions", "references")]
+    with_polarity = json.loads(run(checkout, "-m", "spanscore", "aste", *files, "--json", "-"))
+    result = json.loads(run(checkout, "-m", "spanscore", "aste", *files, "--ignore-polarity", "--json", "-"))
+    assert result["f1"] is None and result["pair"] == with_polarity["pair"]
+    assert "|polarity:none" in result["signature"] and "polarity:" not in with_polarity["signature"]
+    assert "[default:no-ignore-polarity]" in "".join(run(checkout, "-m", "spanscore", "aste", "--help").split())
+
+
+def test_the_metric_works(checkout, tmp_path):
+    result = json.loads(
+        run(
+            checkout,
+            "-m",
+            "spanscore",
+            "keywords",
+            *KEYWORDS,
+            "--json",
+            "-",
+            "--html",
+            tmp_path / "r.html",
+            "--confidence",
+        )
+    )
+    assert (result["true_positives"], result["predicted"], result["gold"]) == (1, 3, 3)
+    assert [error["kind"] for error in result["errors"]] == ["spurious", "spurious", "missed", "missed"]
+    assert "metric" in (tmp_path / "r.html").read_text()
+    assert result["signature"].startswith("keywords|v:1.0.0|pairing:id|ignore_case:no|")
+    shown = run(checkout, "-m", "spanscore", "compare", "keywords", KEYWORDS[0], *KEYWORDS, "--csv")
+    assert "f1,p_value,1.0" in shown
+    assert run(checkout, "-m", "spanscore", "validate", "keywords", KEYWORDS[0]) == ""
+    (tmp_path / "wrong.jsonl").write_text('{"keywords": ["", 3]}\n')
+    out = run(checkout, "-m", "spanscore", "validate", "keywords", tmp_path / "wrong.jsonl", code=2)
+    assert [line.split(": ")[1] for line in out.splitlines()] == [f"predictions[0].keywords[{at}]" for at in range(2)]
+
+
+def test_the_demo_shows_the_metric(checkout):
+    assert "keywords: keywords|v:1.0.0|pairing:id|ignore_case:yes" in run(checkout, "-m", "examples.demo")
+
+
+def test_the_wheel_has_the_metric(checkout, tmp_path):
+    run(checkout, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path)
+    (wheel,) = tmp_path.iterdir()
+    held = run(checkout, "-m", "zipfile", "-l", wheel)
+    assert "spanscore/metrics/keywords_metric.py" in held and "spanscore/formats/keywords.py" in held
