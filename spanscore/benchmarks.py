@@ -63,7 +63,7 @@ class Benchmark(NamedTuple):
     label_tables : tuple of str
         Places in a result of the tables with a row for each label, for charts. Tables inside them are meant too.
     text_fields : tuple of str
-        The fields of an item, as the result lists it, that are text of the document.
+        The fields of an item, as the result lists it, that are text of the document. Token indices need no entry.
     entity_fields : dict of str to str
         The fields of an item that are the number of an entity of the document, each with its name in reports.
     field_names : dict of str to str
