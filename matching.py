@@ -417,6 +417,8 @@ def most_pairs(left: Array) -> Goal:
 # The sparse solver is slower than the dense one for matrices of fewer cells, or of fewer cells for each edge.
 _DENSE_CELLS = 2**14
 _DENSE_CELLS_PER_EDGE = 8
+# A unit of a goal exceeds the total of all later goals by this part: more than rounding, and few digits are lost.
+_MARGIN = 2**-6
 
 
 def align(left: Array, right: Array, n_left: int, n_right: int, goals: Sequence[Goal]) -> Array:
@@ -542,10 +544,10 @@ def _weights(
         parts.append(values - base[component])
         largest.append(n_pairs * (high - base))
         fixed = fixed | ((low == high) & (high > 0))
-    # One unit of a goal has to outweigh the largest total of all later goals.
+    # One unit of a goal outweighs the largest total of all later goals, by enough that rounding cannot make them equal.
     weight, later = np.zeros(len(edges)), np.ones(len(starts))
     for goal, values, total in zip(reversed(goals), reversed(parts), reversed(largest), strict=True):
-        unit = later / goal.tolerance
+        unit = (1 + _MARGIN) * later / goal.tolerance
         weight += values * unit[component]
         later += total * unit
     return weight

@@ -98,6 +98,11 @@ class TestSmallGraphs:
         check_one_to_one(chosen, left, right)
         assert totals(chosen.tolist()) == max(map(totals, alignments(edges, 5, 4)))
 
+    def test_a_goal_outweighs_all_later_ones_in_spite_of_rounding(self):
+        left, right = array([0, 0, 0]), array([0, 1, 2])
+        fractions = [Goal(np.array([0, 0.5, 0]), FRACTION_TOLERANCE), Goal(np.array([0.5, 0, 0]), FRACTION_TOLERANCE)]
+        assert align(left, right, 1, 3, [Goal(array([0, 0, 1])), *fractions]).tolist() == [2]
+
     @given(blocks=blocks_of(np.arange(40) / 39))
     def test_largest_total_of_many_components(self, blocks):
         left, right, values, n_left, n_right = edges_of(blocks)
