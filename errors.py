@@ -36,11 +36,6 @@ Relation: TypeAlias = tuple[list[str], float] | None
 Error: TypeAlias = tuple[str, int | None, int | None]
 
 
-def explain(predicted: Sequence[Item], gold: Sequence[Item], relate: Callable[[Item, Item], Relation]) -> list[Error]:
-    """Explain the unmatched items of one document; see `explain_documents`."""
-    return explain_documents([predicted], [gold], relate)[0]
-
-
 def explain_documents(
     predicted: Sequence[Sequence[Item]], gold: Sequence[Sequence[Item]], relate: Callable[[Item, Item], Relation]
 ) -> list[list[Error]]:

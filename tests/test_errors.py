@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from spanscore.metrics import errors, matching
 
 
+def explain(predicted, gold, relate):
+    """The errors of one document."""
+    return errors.explain_documents([predicted], [gold], relate)[0]
+
+
 def relation(left, right):
     """Equal tens: one kind apart; equal units: two kinds apart."""
     if left // 10 == right // 10:
@@ -21,7 +26,7 @@ items = st.lists(st.integers(0, 39), max_size=5)
 
 @given(items, items)
 def test_every_item_is_named_once(predicted, gold):
-    found = errors.explain(predicted, gold, relation)
+    found = explain(predicted, gold, relation)
     assert sorted(i for _, i, _ in found if i is not None) == list(range(len(predicted)))
     assert sorted(j for _, _, j in found if j is not None) == list(range(len(gold)))
     for kind, i, j in found:
@@ -46,7 +51,7 @@ def worth(pairs, predicted, gold):
 
 @given(items, items)
 def test_pairs_then_single_kinds_then_closeness(predicted, gold):
-    found = errors.explain(predicted, gold, relation)
+    found = explain(predicted, gold, relation)
     size = max(len(predicted), len(gold))
     best = max(
         worth(
@@ -64,16 +69,16 @@ def test_pairs_then_single_kinds_then_closeness(predicted, gold):
 
 
 def test_worked_example():
-    assert errors.explain([11], [21, 12], relation) == [("units", 0, 1), ("missed", None, 0)]
+    assert explain([11], [21, 12], relation) == [("units", 0, 1), ("missed", None, 0)]
     # A pair of 11 and 12 would leave 22 with 32, a pair of two kinds; both orders give two pairs.
-    assert {kind for kind, _, _ in errors.explain([11, 22], [12, 32], relation)} == {"units", "several"}
-    assert errors.explain([], [], relation) == []
+    assert {kind for kind, _, _ in explain([11, 22], [12, 32], relation)} == {"units", "several"}
+    assert explain([], [], relation) == []
 
 
 @given(st.lists(st.tuples(items, items), max_size=5))
 def test_documents_are_explained_each_for_itself(documents):
     sides = [[document[side] for document in documents] for side in (0, 1)]
-    assert errors.explain_documents(*sides, relation) == [errors.explain(*document, relation) for document in documents]
+    assert errors.explain_documents(*sides, relation) == [explain(*document, relation) for document in documents]
 
 
 rows = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)  # (document, item)
