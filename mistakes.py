@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 Step = int | str
 
 LISTED = 5  # names that an error lists
+_LONGEST = 200  # characters of a value
 _MOST = 10_000  # mistakes that are kept: more than a person reads
 
 _short = reprlib.Repr()
@@ -22,7 +23,10 @@ _short.maxstring = _short.maxother = _short.maxlong = 80
 def quote(value: object) -> str:
     """Write a value as an error message shows it: in one line, never long."""
     try:
-        return " ".join(_short.repr(value).split())
+        text = " ".join(_short.repr(value).split())
+        if not text.isprintable():  # an object may write itself with control characters
+            text = "".join(letter if letter.isprintable() else "?" for letter in text)
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     except ValueError:  # Python writes no integer of over 4,300 digits
         return f"a {type(value).__name__} too long to write"
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from .mistakes import Refused, quote
 
+_LARGEST = 2**31 - 1
+
 
 def _unchecked(value: Any) -> Any:
     return value
@@ -142,8 +144,10 @@ def whole_number(name: str, default: int, text: str, expected: str, minimum: int
 
     def check(value: Any) -> int:
         is_number = isinstance(value, (Integral, Real)) and not isinstance(value, bool)
-        if not is_number or not minimum <= value < 2**31 or int(value) != value:
+        if not is_number or not minimum <= value < math.inf or int(value) != value:
             raise Refused(f"{quote(value)} is not {words}")
+        if value > _LARGEST:
+            raise Refused(f"{quote(value)} is too large, expected {words}, at most {_LARGEST}")
         return int(value)
 
     return Option(name, "int", default, text, check)
@@ -210,12 +214,31 @@ def confidence_options(record: str, more: str = "") -> Options:
 
 
 def output_options(counts: str, errors: str) -> Options:
-    """The options that add to the result: counts of each document, and items in error."""
-    return table(flag("per_document", f"Adds {counts}."), flag("return_errors", f"Adds {errors}."))
+    """The options of the form of the result: counts of each document, items in error, and one level of numbers."""
+    return table(
+        flag("per_document", f"Adds {counts}."),
+        flag("return_errors", f"Adds {errors}."),
+        flag(
+            "flat",
+            "Gives the numbers of the result in one level, for loggers: names are joined by ``/``, such as "
+            "``confidence_intervals/f1/low``, and all that is no number is left out.",
+        ),
+    )
 
 
-def read_options(given: Mapping[str, Any], options: Options, metric: str) -> dict[str, Any]:
+def read_options(
+    given: Mapping[str, Any], options: Options, metric: str, defaults: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """All options of a metric: the given ones checked, the others at their defaults.
+
+    Parameters
+    ----------
+    given : dict
+    options : Options
+    metric : str
+        Its name, for errors.
+    defaults : dict, optional
+        Checked values that take the place of the options' own defaults.
 
     Raises
     ------
@@ -225,7 +248,8 @@ def read_options(given: Mapping[str, Any], options: Options, metric: str) -> dic
     for name in given:
         if name not in options:
             raise ValueError(f"{name}: not an option of {metric}, expected one of {', '.join(options)}")
-    return {name: option.read(given[name]) if name in given else option.default for name, option in options.items()}
+    defaults = {name: option.default for name, option in options.items()} | dict(defaults or {})
+    return {name: option.read(given[name]) if name in given else defaults[name] for name, option in options.items()}
 
 
 def describe_options(options: Options) -> str:

@@ -9,16 +9,28 @@ and a refused value becomes a missing one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .columns import Column, Lists, Struct, concatenate_columns, spread, take, to_offsets
-from .mistakes import Mistakes, Places, Refused, quote, write_path
+from .mistakes import Mistakes, Places, Refused, quote, quote_some, write_path
 from .options import Options
-from .values import Integer, Node, Number, Text, Types, read_one_by_one, to_strings, types_of, unwrap
+from .values import (
+    PLAIN,
+    Integer,
+    Node,
+    Number,
+    Text,
+    Types,
+    is_unicode,
+    read_one_by_one,
+    to_strings,
+    types_of,
+    unwrap,
+)
 
 _AT_ONCE = 1024  # small records read at a time
 
@@ -30,12 +42,10 @@ class Items(Node):
     ----------
     item : Node
     expected : str
-    minimum : int
-        The smallest number of items.
     """
 
-    def __init__(self, item: Node, expected: str, minimum: int = 0) -> None:
-        self.item, self.expected, self.minimum = item, expected, minimum
+    def __init__(self, item: Node, expected: str) -> None:
+        self.item, self.expected = item, expected
 
     def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> Lists:
         types = types or types_of(values)
@@ -54,11 +64,13 @@ class Items(Node):
                 values = lists
             lengths = np.fromiter(map(len, values), np.int64, len(values))
             flat = list(chain.from_iterable(values))
-        if self.minimum and len(lengths) and lengths.min() < self.minimum:
-            for at in np.flatnonzero(lengths < self.minimum).tolist():
-                mistakes.add(places(at), f"{quote(values[at])} is empty, expected {self.expected}")
         offsets = to_offsets(lengths)
-        return Lists(offsets, self.item.read(flat, places.items(offsets), mistakes))
+        column = Lists(offsets, self.item.read(flat, places.items(offsets), mistakes))
+        self.check(column, values, places, mistakes)
+        return column
+
+    def check(self, column: Lists, values: Sequence[Any], places: Places, mistakes: Mistakes) -> None:
+        """Note lists that are wrong as a whole."""
 
     def read_one(self, value: Any) -> Sequence[Any]:
         """One value as a list or a tuple; `Refused` if it is no list."""
@@ -67,7 +79,8 @@ class Items(Node):
         is_list = value.ndim > 0 if isinstance(value, np.ndarray) else isinstance(value, (Sequence, Set))
         if isinstance(value, str) or not (is_list or _is_machine_array(value)):
             raise self.refuse(value)
-        if isinstance(value, (bytes, bytearray, memoryview)) and not isinstance(self.item, (Integer, Number)):
+        is_numbers = isinstance(value, memoryview) and isinstance(self.item, (Integer, Number))
+        if isinstance(value, (bytes, bytearray, memoryview)) and not is_numbers:
             raise self.refuse(value)
         try:
             return list(value)
@@ -81,6 +94,31 @@ class Items(Node):
         return [self.item.feature()]
 
 
+class Span(Items):
+    """Token indices: a list of at least one whole number.
+
+    A list of nothing but 0 and 1 with repeats is refused, since it looks like a mask: one number a token, 1 for the
+    tokens of the span.
+    """
+
+    def __init__(self, expected: str) -> None:
+        super().__init__(Integer("a token index"), expected)
+
+    def check(self, column: Lists, values: Sequence[Any], places: Places, mistakes: Mistakes) -> None:
+        lengths, ends = column.lengths, column.offsets[1:]
+        if len(lengths) and not lengths.min():
+            for at in np.flatnonzero(lengths == 0).tolist():
+                mistakes.add(places(at), f"{quote(values[at])} is empty, expected {self.expected}")
+        long = np.flatnonzero(lengths > 1)
+        # Few spans begin and end with 0 or 1, so that only these are looked at one by one.
+        may_be_mask = (column.items[ends[long] - lengths[long]] <= 1) & (column.items[ends[long] - 1] <= 1)
+        for at in long[may_be_mask].tolist():
+            span = column.items[ends[at] - lengths[at] : ends[at]].tolist()
+            if len(set(span)) < len(span) and set(span) <= {0, 1}:
+                words = f"looks like a mask (0 and 1 repeat), expected {self.expected}"
+                mistakes.add(places(at), f"{quote(values[at])} {words}")
+
+
 def _is_integer_array(array: np.ndarray) -> bool:
     return array.ndim == 1 and array.dtype.kind in "iu"
 
@@ -90,20 +128,39 @@ def _is_machine_array(value: Any) -> bool:
     return isinstance(value, memoryview) or type(value).__module__ == "array"
 
 
-class Length(Node):
-    """A list of which only the number of items is kept."""
+class Tokens(Node):
+    """The tokens of a sentence.
 
-    def __init__(self, items: Items) -> None:
-        self.items, self.expected = items, items.expected
+    The column is a `Struct` with the fields ``number`` (of tokens) and ``text``: the tokens joined by a null character,
+    enough to compare the tokens of two sentences.
+    """
 
-    def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> np.ndarray:
-        return self.items.read(values, places, mistakes, types).lengths
+    def __init__(self) -> None:
+        self._items = Items(Text("a token"), "a list of tokens")
+        self.expected = self._items.expected
 
-    def missing(self, n: int) -> np.ndarray:
-        return np.full(n, -1)
+    def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> Struct:
+        try:
+            texts = list(map("\0".join, values)) if (types or types_of(values)) <= {list, tuple} else None
+        except TypeError:  # a token is no string
+            texts = None
+        if texts is None or not is_unicode(texts):
+            lists = self._items.read(values, places, mistakes, types)
+            starts, tokens = lists.offsets.tolist(), lists.items.tolist()
+            values = [tokens[start:end] for start, end in pairwise(starts)]
+            texts = ["\0".join(token or "" for token in sentence) for sentence in values]
+        return Struct({"number": np.fromiter(map(len, values), np.int64, len(values)), "text": to_strings(texts)})
+
+    def missing(self, n: int) -> Struct:
+        return Struct({"number": np.full(n, -1), "text": to_strings([None] * n)}, np.zeros(n, bool))
 
     def feature(self) -> Any:
-        return self.items.feature()
+        return self._items.feature()
+
+
+def split_tokens(text: str) -> list[str]:
+    """The tokens of a sentence, from the field ``text`` of a column of `Tokens`."""
+    return text.split("\0")
 
 
 class Optional(Node):
@@ -114,6 +171,9 @@ class Optional(Node):
 
     def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> Column:
         types = types or types_of(values)
+        if not types <= PLAIN:  # pyarrow has a null of its own
+            values = list(map(unwrap, values))
+            types = types_of(values)
         if type(None) not in types:
             return self.node.read(values, places, mistakes, types)
         if len(types) == 1:
@@ -158,7 +218,7 @@ class Either(Node):
     def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> Struct:
         if self.by_type:
             types = types or types_of(values)
-            if np.ndarray in types:
+            if not types <= PLAIN:
                 values = list(map(unwrap, values))
                 types = types_of(values)
             examples = {kind: next(value for value in values if type(value) is kind) for kind in types}
@@ -312,7 +372,7 @@ class Record(Node):
                 continue
             if name in given and rows is not None and not isinstance(node, Optional):
                 for at in sorted(set(range(n)).difference(rows)):
-                    mistakes.add((*places(at), name), f"missing, expected {node.expected}")
+                    mistakes.add((*places(at), name), f"missing, expected {node.expected}; {list_keys(records[at])}")
             if rows is None:
                 fields[name] = node.read(values, here, mistakes)
             else:
@@ -321,6 +381,9 @@ class Record(Node):
 
     def read_one(self, value: Any) -> dict[str, Any]:
         """One value as a dict with the keys of the fields; `Refused` if it is no record."""
+        names = getattr(value, "_fields", ()) if isinstance(value, tuple) else ()
+        if not set(names).isdisjoint(self.keys):  # a named tuple may have the fields in another order
+            value = dict(zip(names, value, strict=True))
         if not isinstance(value, Mapping):
             record = self._from_values(value) if self.as_tuple else self.other(value)
             if self.bare is not None and isinstance(value, (list, tuple, np.ndarray)):
@@ -355,6 +418,11 @@ class Record(Node):
         return {name: node.feature() for name, node in self.fields.items()}
 
 
+def list_keys(record: Mapping[Any, Any]) -> str:
+    """The keys of a record, for the error that one is missing."""
+    return f"the keys there are {quote_some(record)}" if record else "there is no key"
+
+
 def _agree(value: Any, other: Any) -> bool:
     """Whether two values given for one key are the same, or one of them is None."""
     return value is None or other is None or value is other or bool(np.array_equal(value, other))
@@ -374,9 +442,10 @@ class Rows(Items):
     def read_one(self, value: Any) -> Sequence[Any]:
         if not isinstance(value, Mapping):
             return super().read_one(value)
-        known = {name: column for name, column in value.items() if name in self.item.keys and column is not None}
+        known = {name: unwrap(column) for name, column in value.items() if name in self.item.keys}
+        known = {name: column for name, column in known.items() if column is not None}
         for name, column in known.items():
-            if not isinstance(column, (list, tuple, np.ndarray)) or getattr(column, "ndim", 1) == 0:
+            if not isinstance(column, (list, tuple, np.ndarray)):
                 raise Refused(f"{quote(column)} is not a column (a list with one value an item)", name)
         lengths = {name: len(column) for name, column in known.items()}
         if len(set(lengths.values())) > 1:
@@ -570,7 +639,7 @@ def to_records(given: Any, name: str, keys: Iterable[str]) -> list[Any]:
 
     Parameters
     ----------
-    given : iterable of records, dict of columns, or datasets.Dataset
+    given : iterable of records, dict or table of columns, or datasets.Dataset
     name : str
         The name of the batch, for errors.
     keys : iterable of str
@@ -582,8 +651,11 @@ def to_records(given: Any, name: str, keys: Iterable[str]) -> list[Any]:
         If it is none of these, or columns differ in length.
     """
     keys = list(keys)
+    given = unwrap(given)
     if not has_items(given):
         raise ValueError(f"{name}: {quote(given)} is not a list of records")
+    if isinstance(given, (set, frozenset)):
+        raise ValueError(f"{name}: {quote(given)} has no order, expected a list of records")
     if hasattr(given, "with_format") and hasattr(given, "column_names"):
         given = given.with_format(None)  # the torch or numpy format of a datasets.Dataset would change the values
         known_names = [column for column in given.column_names or () if column in keys]
@@ -591,26 +663,35 @@ def to_records(given: Any, name: str, keys: Iterable[str]) -> list[Any]:
             raise ValueError(
                 f"{name}: a dataset of {', '.join(given.column_names)} has none of the columns {', '.join(keys)}"
             )
+        others = [column for column in given.column_names or () if column not in keys]
         if given.column_names:
             given = given.select_columns(known_names)
         if hasattr(given, "to_list"):
-            return list(given.to_list())
+            return _with_others(given.to_list(), others)
     if not isinstance(given, Mapping):
         return list(given)
-    known = {key: given[key] for key in keys if given.get(key) is not None}
+    columns = {key: unwrap(given[key]) for key in keys if key in given}
+    known = {key: column for key, column in columns.items() if column is not None}
     if not known:
         raise ValueError(f"{name}: {quote(given)} is not a list of records, nor columns {', '.join(keys)}")
     for key, column in known.items():
-        if not has_items(column):
+        if not has_items(column) or isinstance(column, (set, frozenset)):
+            lacking = "has no order, expected" if has_items(column) else "is not"
             raise ValueError(
-                f"{write_path((name, key))}: {quote(column)} is not a column (a list with one value a record)"
+                f"{write_path((name, key))}: {quote(column)} {lacking} a column (a list with one value a record)"
             )
     columns = {key: list(column) for key, column in known.items()}
     lengths = {key: len(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{key} has {length}" for key, length in lengths.items())
         raise ValueError(f"{name}: columns differ in length: {listed}")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return _with_others(records, [key for key in given if key not in keys])
+
+
+def _with_others(records: list[dict[str, Any]], others: list[Any]) -> list[dict[str, Any]]:
+    """Records made of columns, with the names of the columns that do not count, for the error that a key is missing."""
+    return [record | dict.fromkeys(others) for record in records] if others else records
 
 
 def check_inside(indices: np.ndarray, limits: np.ndarray, places: Places, counted: str, mistakes: Mistakes) -> None:

@@ -7,6 +7,7 @@ list. Only a list with an unusual type in it is looked at value by value.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -17,15 +18,60 @@ from .columns import Column
 from .mistakes import Mistakes, Places, Refused, quote
 
 INT32_MAX = 2**31 - 1
+FLOAT_BYTES = 4  # of a float32, the smallest float that all libraries share
 _MOST_DIGITS = 100  # of a whole number that is an id; Python writes no integer of over 4,300 digits
 
 
+# Types that `unwrap` leaves as they are.
+PLAIN = frozenset((str, int, float, bool, list, tuple, dict, type(None)))
+
+
 def unwrap(value: Any) -> Any:
-    """The number within a numpy array of no dimension, which rows of a numpy-formatted dataset hold."""
-    return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+    """A value of numpy, torch, pyarrow or a similar library as a list, number or array that Python and numpy know.
+
+    A tensor becomes a numpy array, an array of no dimension its number, and a table of pandas, polars or pyarrow a
+    dict of its columns. A masked value of numpy is None.
+    """
+    if type(value) in PLAIN:
+        return value
+    if hasattr(value, "as_py"):  # pyarrow's scalars
+        return value.as_py()
+    if is_table(value):
+        names = value.column_names if hasattr(value, "column_names") else value.columns
+        columns = {name: value[name] for name in names}
+        # numpy would turn the nulls of an Arrow column of integers into NaN.
+        return {
+            name: column.to_pylist() if hasattr(column, "to_pylist") else column for name, column in columns.items()
+        }
+    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
+        value = _to_numpy(value)
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]
+        return None if value is np.ma.masked else value
+    return value
 
 
-class Node:
+def is_table(value: Any) -> bool:
+    """Whether a value is a table with named columns, as pandas, polars and pyarrow have them."""
+    return hasattr(value, "__dataframe__")
+
+
+def _to_numpy(tensor: Any) -> Any:
+    """The numpy array of a tensor; the tensor itself if it has none."""
+    try:
+        if hasattr(tensor, "detach"):
+            # torch refuses to convert a tensor with gradients, of another device, or of a float type of its own.
+            tensor = tensor.detach().cpu()
+            if getattr(tensor, "is_floating_point", bool)() and tensor.element_size() < FLOAT_BYTES:
+                tensor = tensor.float()
+        array = np.asarray(tensor)
+        # numpy knows the float types of other libraries by their size alone.
+        return array.astype(np.float32) if array.dtype.kind == "V" else array
+    except Exception:  # another library may raise anything
+        return tensor
+
+
+class Node(ABC):
     """One kind of value.
 
     Attributes
@@ -36,6 +82,7 @@ class Node:
 
     expected: str
 
+    @abstractmethod
     def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> Column:
         """Read a list of values.
 
@@ -54,15 +101,14 @@ class Node:
         column
             One value for each given one; missing for a refused one.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def missing(self, n: int) -> Column:
         """A column of n missing values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def feature(self) -> Any:
         """The type of the value as the features of a metric show it: a numpy name, or lists and dicts of these."""
-        raise NotImplementedError
 
     def refuse(self, value: object) -> Refused:
         """The usual error of a value of another kind."""
@@ -107,7 +153,7 @@ class Text(Node):
     def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> np.ndarray:
         if (
             (types or types_of(values)) <= {str}
-            and _is_unicode(values)
+            and is_unicode(values)
             and (self.blank or all(map(str.strip, set(values))))
         ):
             return to_strings(values)
@@ -122,7 +168,7 @@ class Text(Node):
                 raise self.refuse(value) from None
         if not isinstance(value, str):
             raise self.refuse(value)
-        if not _is_unicode([value]):
+        if not is_unicode([value]):
             raise Refused(f"{quote(value)} is not valid Unicode")
         if not self.blank and not value.strip():
             raise Refused(f"{quote(value)} is blank, expected {self.expected}")
@@ -135,7 +181,7 @@ class Text(Node):
         return "string"
 
 
-def _is_unicode(texts: Sequence[str]) -> bool:
+def is_unicode(texts: Sequence[str]) -> bool:
     """Whether texts can be written to a file: halves of surrogate pairs cannot."""
     joined = "".join(texts)
     if joined.isascii():
@@ -152,19 +198,6 @@ def to_strings(values: Sequence[str | None]) -> np.ndarray:
     column = np.empty(len(values), object)
     column[:] = values
     return column
-
-
-class CheckedText(Text):
-    """A string that is checked and not kept; the column says nothing about it."""
-
-    def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> np.ndarray:
-        try:
-            is_sound = _is_unicode(values)
-        except TypeError:  # a value is no string
-            is_sound = False
-        if not is_sound:
-            super().read(values, places, mistakes, types)
-        return np.zeros(len(values), np.int8)
 
 
 class Identifier(Text):
@@ -190,7 +223,7 @@ class Choice(Node):
     names : mapping of str to str
         Other names of labels, each with its label.
     fold : bool
-        Whether the names in `names` are also found in any case.
+        Whether the names in `names` are also found in any case, and with white space around them.
     listed : sequence of str, optional
         The labels that errors name, if these are not all of them.
     """
@@ -220,7 +253,7 @@ class Choice(Node):
 
     def _find(self, text: str) -> int | None:
         number = self._exact.get(text)
-        return self._folded.get(text.lower()) if number is None else number
+        return self._folded.get(text.strip().lower()) if number is None else number
 
     def read_one(self, value: Any) -> int:
         """Read one value to the number of its label; `Refused` for anything that names no label."""
@@ -257,8 +290,10 @@ class Integer(Node):
         """Read one value; `Refused` if it is no whole number in the range."""
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Integral, float, np.floating)):
             raise self.refuse(value)
-        if not 0 <= value <= INT32_MAX or int(value) != value:  # type: ignore[operator]
+        if not value >= 0 or value == math.inf or int(value) != value:  # type: ignore[operator]
             raise self.refuse(value)
+        if value > INT32_MAX:  # type: ignore[operator]
+            raise Refused(f"{quote(value)} is too large, expected {self.expected}, at most {INT32_MAX}")
         return int(value)
 
     def missing(self, n: int) -> np.ndarray:

@@ -32,6 +32,11 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> Any:
     return evaluate.load(str(ROOT / f"{name}_metric.py"), config_name, **kwargs)
 
 
+def looks_like_a_mask(span: Any) -> bool:
+    """Whether a span holds nothing but 0 and 1, with repeats. Metrics refuse such spans."""
+    return set(span) <= {0, 1} and len(set(span)) < len(span)
+
+
 def benchmark_file(name: str) -> Path:
     """A file of the benchmarks, or a skipped test."""
     path = DATA / name

@@ -76,3 +76,15 @@ def test_no_more_mistakes_are_kept_than_a_person_reads():
     for at in range(12_000):
         mistakes.add(("side", at), "wrong")
     assert len(mistakes.sorted()) == 10_000
+
+
+class Hostile:
+    def __repr__(self):
+        return "\x1b[31m\n" + "x" * 1000
+
+
+def test_values_are_written_in_one_short_line_whatever_they_are():
+    for value in (Hostile(), [Hostile()] * 9, {"a": Hostile()}, "\u2028\x1b" * 300, 10**5000):
+        text = quote(value)
+        assert text.isprintable()
+        assert 0 < len(text) <= 200

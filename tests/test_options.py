@@ -38,6 +38,7 @@ DEFAULTS = {
     "n": 3,
     "per_document": False,
     "return_errors": False,
+    "flat": False,
     "confidence_level": None,
     "n_resamples": 1000,
     "random_state": 0,

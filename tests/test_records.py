@@ -2,14 +2,17 @@
 
 import math
 from array import array
-from collections import ChainMap, UserDict, deque
+from collections import ChainMap, UserDict, deque, namedtuple
 from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 
 import datasets
 import numpy as np
+import pandas
+import pyarrow
 import pytest
+from conftest import looks_like_a_mask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from spanscore.metrics.columns import Lists, Struct, is_present
@@ -18,18 +21,20 @@ from spanscore.metrics.records import (
     ByKind,
     Either,
     Items,
-    Length,
     Optional,
     Record,
     Rows,
+    Span,
+    Tokens,
     check_inside,
     has_items,
     read_all,
     read_sound,
     read_value,
+    split_tokens,
     to_records,
 )
-from spanscore.metrics.values import CheckedText, Choice, Flag, Identifier, Integer, Number, Text
+from spanscore.metrics.values import Choice, Flag, Identifier, Integer, Number, Text
 
 
 def plain(column):
@@ -71,7 +76,7 @@ TERM = Either(
     "a term",
     choose=kind_of_term,
     by_type=True,
-    indices=Items(Integer("an index"), "indices", minimum=1),
+    indices=Span("indices"),
     text=Text("a text", blank=False),
 )
 INNER = Record(
@@ -171,7 +176,7 @@ def oracle_inner(value):
     else:
         indices = oracle_list(term)
         wrong = [x for x in indices if type(x) not in (int, float) or x != x or not 0 <= x < 2**31 or int(x) != x]
-        if wrong or not indices:
+        if wrong or not indices or looks_like_a_mask(indices):
             raise Wrong
         term = {"kind": 0, "indices": [int(x) for x in indices], "text": None}
     if not isinstance(label, str) or label not in ("A", "B", "a"):
@@ -251,7 +256,7 @@ def test_every_mistake_is_noted_in_the_order_of_the_records():
         (("records", 0, "items", 1, "score"), "'high' is not a number"),
         (("records", 0, "on"), "3 is not true or false"),
         (("records", 2, "id"), "0.5 is not an id (text or a whole number)"),
-        (("records", 2, "items"), "missing, expected inner records"),
+        (("records", 2, "items"), "missing, expected inner records; the keys there are 'id', 'words'"),
         (("records", 2, "words", 1), "1 is not a word"),
         (("records", 2, "words", 2), "None is not a word"),
     ]
@@ -268,12 +273,13 @@ def test_every_mistake_is_noted_in_the_order_of_the_records():
         ({"items": [("x", "C")]}, "records[1].items[0].label: 'C' is not one of A, B"),
         ({"items": [("x",)]}, "records[1].items[0].label: missing, expected one of A, B"),
         ({"items": [([], "A")]}, "records[1].items[0].term: [] is empty, expected indices"),
-        ({"items": [([0, 0.5], "A")]}, "records[1].items[0].term[1]: 0.5 is not an index (a whole number from 0)"),
-        ({"items": [([True], "A")]}, "records[1].items[0].term[0]: True is not an index (a whole number from 0)"),
-        ({"items": [([-1], "A")]}, "records[1].items[0].term[0]: -1 is not an index (a whole number from 0)"),
+        ({"items": [([0, 0.5], "A")]}, "records[1].items[0].term[1]: 0.5 is not a token index (a whole number from 0)"),
+        ({"items": [([True], "A")]}, "records[1].items[0].term[0]: True is not a token index (a whole number from 0)"),
+        ({"items": [([-1], "A")]}, "records[1].items[0].term[0]: -1 is not a token index (a whole number from 0)"),
         (
             {"items": [([2**31], "A")]},
-            "records[1].items[0].term[0]: 2147483648 is not an index (a whole number from 0)",
+            "records[1].items[0].term[0]: 2147483648 is too large, expected a token index (a whole number from 0), "
+            "at most 2147483647",
         ),
         ({"items": [(" ", "A")]}, "records[1].items[0].term: ' ' is blank, expected a text"),
         ({"items": [(3, "A")]}, "records[1].items[0].term: 3 is not a term"),
@@ -374,11 +380,11 @@ def test_odd_values_are_refused_in_one_line(record):
 
 
 SEQUENCES = [
-    *(b"ab", bytearray(b"c"), memoryview(b"d"), array("i", [1]), deque([1]), range(2), {3}, frozenset([1])),
+    *(memoryview(b"d"), array("i", [1]), deque([1]), range(2), {3}, frozenset([1])),
     *(np.array([1]), np.array([1], np.uint8), [1.0], (np.int8(3), 2), {1: "a"}.keys()),
 ]
 NO_INTEGERS = ["ab", "", {}, {1: 2}, np.array(1), np.array([[1]]), iter([1]), array("d", [0.5]), [np.bool_(True)]]
-NO_INTEGERS += [np.array([0.5]), np.array([True]), np.array([2**63], np.uint64), None, 5]
+NO_INTEGERS += [np.array([0.5]), np.array([True]), np.array([2**63], np.uint64), None, 5, b"ab", bytearray(b"c")]
 
 
 @pytest.mark.parametrize("value", SEQUENCES, ids=lambda value: type(value).__name__)
@@ -443,11 +449,18 @@ def test_choices():
     assert mistakes_of(["neg"], folded)
 
 
-def test_the_length_of_a_list_is_kept_and_its_items_are_checked():
-    node = Length(Items(CheckedText("a token"), "tokens"))
-    assert read([["a", "b"], [], ("c",)], node) == [2, 0, 1]
-    assert [path for path, _ in mistakes_of([["a"], ["b", 3]], node)] == [("records", 1, 1)]
-    assert read([None, ["a"]], Optional(node)) == [None, 1]
+def test_tokens_are_checked_and_kept_as_one_text():
+    column = Tokens().read([["a", "b"], [], ("c",), np.array(["d", "é"])], Places.of_batch("records"), Mistakes())
+    assert column["number"].tolist() == [2, 0, 1, 2]
+    assert [split_tokens(text) for text in column["text"]] == [["a", "b"], [""], ["c"], ["d", "é"]]
+    assert [path for path, _ in mistakes_of([["a"], ["b", 3]], Tokens())] == [("records", 1, 1)]
+    assert [path for path, _ in mistakes_of([["a"], ["b", "\udc00"], "ab"], Tokens())] == [
+        ("records", 1, 1),
+        ("records", 2),
+    ]
+    column = Optional(Tokens()).read([None, ["a"]], Places.of_batch("records"), Mistakes())
+    assert column["number"].tolist() == [-1, 1]
+    assert column["text"].tolist() == [None, "a"]
 
 
 def test_text():
@@ -457,6 +470,17 @@ def test_text():
     assert [words for _, words in mistakes_of(["\t"], Text("a name", blank=False))] == [
         "'\\t' is blank, expected a name"
     ]
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array])
+def test_a_mask_is_no_span(make):
+    node = Span("the indices of a span")
+    for mask in ([1, 0, 1, 1, 0], [0, 0], [1, 1], [0, 1, 0]):
+        found = mistakes_of([[3], make(mask)], node)
+        assert [path for path, _ in found] == [("records", 1)]
+        assert "looks like a mask (0 and 1 repeat), expected the indices of a span" in found[0][1]
+    for span in ([0], [1], [0, 1], [1, 0], [2, 2, 0], [0, 2, 0], [1, 1, 3]):
+        assert read([make(span)], node) == [span]
 
 
 # --- kinds told apart by a function -----------------------------------------------------------------------------------
@@ -521,7 +545,7 @@ def test_values_alone_are_a_record():
     assert read([((0, 1), (2, 3)), ([4], [5])], node) == [{"a": [0, 1], "b": [2, 3]}, {"a": [4], "b": [5]}]
     assert read([np.array([[0], [1]]), {"a": [0], "b": [1]}], node) == [{"a": [0], "b": [1]}] * 2
     assert [words for _, words in mistakes_of([([0],), ([0], [1], [2])], node)] == [
-        "missing, expected b",
+        "missing, expected b; the keys there are 'a'",
         "([0], [1], [2]) is not x",
     ]
 
@@ -698,11 +722,50 @@ TABLE = [{"id": "a", "words": ["x"]}, {"id": "b", "words": []}]
         datasets.Dataset.from_list([{**row, "ignored": 1} for row in TABLE]),
         datasets.Dataset.from_list(TABLE)[:],
         datasets.Dataset.from_list(TABLE).to_iterable_dataset(),
+        datasets.Dataset.from_list(TABLE).with_format("pandas")[:],
+        pandas.DataFrame(TABLE, index=[7, 8]),
+        pyarrow.Table.from_pylist(TABLE),
+        pyarrow.RecordBatch.from_pylist(TABLE),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_batches_of_all_kinds(given_as):
-    assert to_records(given_as, "references", ("id", "words")) == TABLE
+    records = to_records(given_as, "references", ("id", "words"))
+    found = [{key: value for key, value in record.items() if value is not None} for record in records]
+    assert [{**record, "words": list(record["words"])} for record in found] == TABLE  # pandas has lists as arrays
+
+
+def test_nulls_of_a_table_are_missing_values():
+    table = pyarrow.table({"number": pyarrow.array([1, None])})
+    assert to_records(table, "references", ("number",)) == [{"number": 1}, {"number": None}]
+
+
+def test_a_masked_value_is_a_missing_one():
+    values = list(np.ma.masked_array([1, 2], mask=[False, True]))
+    assert read(values, Optional(Integer("an index"))) == [1, None]
+    with pytest.raises(ValueError, match=r"^records\[1\]: None is not an index"):
+        read(values, Integer("an index"))
+    rows = Rows(Record({"a": Text(), "b": Optional(Text())}, "a row"), "rows")
+    assert read([{"a": ["x"], "b": np.ma.masked}], rows) == [[{"a": "x", "b": None}]]
+
+
+Pair = namedtuple("Pair", "second first")
+Other = namedtuple("Other", "a b")
+
+
+def test_a_named_tuple_is_read_by_its_names():
+    fields = {"first": Integer("an index"), "second": Integer("an index")}
+    pairs = Items(Record(fields, "a pair", as_tuple=True), "pairs")
+    (first, *others) = read([[Pair(2, 1)], [Other(1, 2)], [(1, 2)]], pairs)
+    assert first == [{"first": 1, "second": 2}]
+    assert others == [first, first]
+
+
+def test_other_columns_are_named_where_a_key_is_missing():
+    columns = {"id": ["a"], "labels": [["x"]]}
+    for given_as in (columns, datasets.Dataset.from_dict(columns), [{"id": "a", "labels": ["x"]}]):
+        found = mistakes_of(to_records(given_as, "records", OUTER.keys), OUTER)
+        assert [words for _, words in found] == ["missing, expected inner records; the keys there are 'id', 'labels'"]
 
 
 @pytest.mark.parametrize(
@@ -710,9 +773,13 @@ def test_batches_of_all_kinds(given_as):
     [
         ("abc", "references: 'abc' is not a list of records"),
         (5, "references: 5 is not a list of records"),
-        (np.array(5), "references: array(5) is not a list of records"),
+        (np.array(5), f"references: {np.int64(5)!r} is not a list of records"),
+        ({("a",)}, "references: {('a',)} has no order, expected a list of records"),
+        (frozenset(["a"]), "references: frozenset({'a'}) has no order, expected a list of records"),
         ({"other": [1]}, "references: {'other': [1]} is not a list of records, nor columns id, words"),
         ({"id": 5}, "references.id: 5 is not a column (a list with one value a record)"),
+        ({"a"}, "references: {'a'} has no order, expected a list of records"),
+        ({"id": {"a"}}, "references.id: {'a'} has no order, expected a column (a list with one value a record)"),
         ({"id": ["a"], "words": []}, "references: columns differ in length: id has 1, words has 0"),
         (
             datasets.Dataset.from_dict({"other": [1, 2]}),
