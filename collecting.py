@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-import time
+import inspect
+import math
 import warnings
 from abc import abstractmethod
 from collections import Counter
@@ -18,13 +19,13 @@ from typing import Any, NamedTuple
 import datasets
 import evaluate
 import numpy as np
-import pyarrow as pa
 
-from .columns import Column, concatenate_columns, from_arrow, is_present, to_arrow
+from .columns import Column, Struct, concatenate_columns, is_present, take
 from .matching import COUNT_NAMES
-from .mistakes import Mistakes, quote_some
-from .options import describe_options, read_options
-from .records import Task
+from .mistakes import Mistakes, quote, quote_some
+from .options import describe_options, number, read_options, table, whole_number
+from .processes import Run, gather, give
+from .records import Task, split_tokens
 from .resampling import Statistics, intervals
 
 SIDES = ("predictions", "references")
@@ -98,15 +99,50 @@ class Collector:
 
     Adding refuses a batch whole or takes it whole. Records are cleared only after ``compute`` succeeds, so after any
     error the metric holds the records that it held before. Several processes (``num_process``) exchange their columns
-    through Evaluate's own shared cache files; if scoring fails after that, the first process keeps the records of all.
+    through Evaluate's shared cache folder; if scoring fails after that, the first process keeps what all had added.
 
     A metric gives ``definition`` and the abstract methods.
+
+    Parameters
+    ----------
+    config_name : str, optional
+        One of `configurations`; None and ``"default"`` are the first of them.
+    **settings
+        Parameters of ``evaluate.EvaluationModule``, and options of ``compute``, which become the defaults of this
+        metric.
+
+    Raises
+    ------
+    ValueError
+        For an unknown configuration, a wrong option, or several processes without an ``experiment_id``.
     """
 
-    definition: Definition
-    _columns: dict[str, list[Column]]
+    configurations: tuple[str, ...] = ("default",)
+    _batches: list[dict[str, Column]]  # each with one or both sides
+
+    def __init__(self, config_name: str | None = None, **settings: Any) -> None:
+        known = ("default", *(name for name in self.configurations if name != "default"))
+        if config_name is not None and config_name not in known:
+            raise ValueError(f"config_name: {quote(config_name)} is not one of {', '.join(known)}")
+        parameters = inspect.signature(evaluate.EvaluationModule.__init__).parameters
+        of_module = {name: value for name, value in settings.items() if name in parameters}
+        super().__init__(config_name, **_read_processes(of_module))  # type: ignore[call-arg]
+        self._batches = []
+        self._defaults: dict[str, Any] = {}
+        options = {name: value for name, value in settings.items() if name not in parameters}
+        self._defaults = self._read_options(options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy gets: its own list of batches, and none of the methods that Evaluate binds to the original."""
+        state = {name: value for name, value in self.__dict__.items() if name not in ("add", "add_batch", "compute")}
+        return state | {"_batches": list(self._batches)}
 
     # --- what each metric gives ---------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def definition(self) -> Definition:
+        """The `Definition` of the configuration."""
 
     @abstractmethod
     def _count(self, predictions: Column, references: Column, options: dict[str, Any]) -> Any:
@@ -154,7 +190,7 @@ class Collector:
             choices |= {name: str(value) for name, value in how.items()}
             choices["groups"] = "given" if options["groups"] is not None else grouped
         result["signature"] = sign(self.definition.name, choices)
-        return result
+        return flatten(result) if options["flat"] else result
 
     def statistics(self, *, predictions: Iterable[Any], references: Any, **options: Any) -> Statistics:
         """The sums over documents that a comparison of systems needs.
@@ -180,12 +216,12 @@ class Collector:
         checked = self._read_options(options)
         gold = self._join("references", [self._read("references", references)])
         counted = []
-        for number, given in enumerate(predictions, 1):
+        for system, given in enumerate(predictions, 1):
             try:
                 column = self._join("predictions", [self._read("predictions", given)])
                 counted.append(self._count(column, gold, checked))
             except ValueError as error:
-                raise ValueError(f"system {number}: {error}") from None
+                raise ValueError(f"system {system}: {error}") from None
         return self._statistics(counted)
 
     # --- adding -------------------------------------------------------------------------------------------------------
@@ -203,9 +239,8 @@ class Collector:
         ValueError
             With the place of the first mistake, the value there and what was expected.
         """
-        read = self._read_both({"predictions": predictions, "references": references, **kwargs})
-        for side, columns in read.items():
-            self._held[side].extend(columns)
+        # One step, so that an interrupt cannot leave one side of a batch.
+        self._batches.append(self._read_both({"predictions": predictions, "references": references, **kwargs}))
 
     def add(self, *, prediction: Any = None, reference: Any = None, **kwargs: Any) -> None:
         """Add one record of each side; see ``add_batch``."""
@@ -233,36 +268,27 @@ class Collector:
             For a mistake in a record or option; records that had been added are still there.
         """
         checked = self._read_options(options)
-        read = self._read_both({"predictions": predictions, "references": references})
-        whole = {side: self._join(side, self._held[side] + read[side]) for side in SIDES}
+        batches = [*self._batches, self._read_both({"predictions": predictions, "references": references})]
         if self.num_process > 1:  # type: ignore[attr-defined]
-            gathered = self._gather(whole)
-            self._columns = {side: [] for side in SIDES}
-            if gathered is None:
+            batches = self._gather(batches, checked)
+            if not batches:
                 return None
-            whole = gathered
-            self._columns = {side: [column] for side, column in whole.items()}
-        result = self._compute(**whole, **checked)
-        self._columns = {side: [] for side in SIDES}
+        result = self._compute(**self._join_both(batches), **checked)
+        self._batches = []
         return result
 
     def __len__(self) -> int:
         """The number of records added so far, of the side that has more."""
-        return max(sum(map(len, columns)) for columns in self._held.values())
-
-    @property
-    def _held(self) -> dict[str, list[Column]]:
-        held: dict[str, list[Column]] = self.__dict__.setdefault("_columns", {side: [] for side in SIDES})
-        return held
+        return max(sum(len(batch[side]) for batch in self._batches if side in batch) for side in SIDES)
 
     def _read_options(self, given: dict[str, Any]) -> dict[str, Any]:
-        return read_options(given, self.definition.task.options, self.name)  # type: ignore[attr-defined]
+        return read_options(given, self.definition.task.options, self.name, self._defaults)  # type: ignore[attr-defined]
 
-    def _read_both(self, given: dict[str, Any]) -> dict[str, list[Column]]:
+    def _read_both(self, given: dict[str, Any]) -> dict[str, Column]:
         unknown = [name for name in given if name not in SIDES]
         if unknown:
             raise ValueError(f"{unknown[0]}: not an input of {self.name}, expected predictions and references")  # type: ignore[attr-defined]
-        return {side: [] if given.get(side) is None else [self._read(side, given[side])] for side in SIDES}
+        return {side: self._read(side, given[side]) for side in SIDES if given.get(side) is not None}
 
     def _read(self, side: str, batch: Any) -> Column:
         mistakes = Mistakes()
@@ -273,56 +299,83 @@ class Collector:
     def _join(self, side: str, columns: list[Column]) -> Column:
         return concatenate_columns(columns) if columns else self._read(side, [])
 
+    def _join_both(self, batches: list[dict[str, Column]]) -> dict[str, Column]:
+        return {side: self._join(side, [batch[side] for batch in batches if side in batch]) for side in SIDES}
+
     # --- several processes --------------------------------------------------------------------------------------------
 
-    def _gather(self, part: dict[str, Column]) -> dict[str, Column] | None:
-        """Give this process's columns to Evaluate's shared cache; the first process gets the columns of all.
+    def _gather(self, batches: list[dict[str, Column]], options: dict[str, Any]) -> list[dict[str, Column]]:
+        """Give this process's records to the first process; the result is the batches of all there, none elsewhere.
 
-        The file of a process has one row, with the list of all its records of each side. A process returns only when
-        its part was taken: with Evaluate alone, a process that soon comes to its next ``compute`` would write over the
-        part that the first process is about to read.
+        The last batch holds the records that were given to ``compute``. They are apart from those that were added, as
+        the first process keeps only the latter if scoring fails.
         """
-        lists = [
-            pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), to_arrow(column))
-            for column in part.values()
-        ]
-        table = pa.table(lists, names=list(part))
         module: Any = self
-        module.selected_feature_format = datasets.Features.from_arrow_schema(table.schema)
-        try:
-            module._init_writer()
-            module.writer.write_table(table)
-            module._finalize()
-            if module.process_id > 0:
-                _wait_until_gone(Path(module.cache_file_name), module.timeout)
-                return None
-            rows = module.data.with_format("arrow")[:]
-            gathered = {
-                side: concatenate_columns([from_arrow(chunk.flatten()) for chunk in rows.column(side).chunks])
-                for side in part
-            }
-            # Its own file first: a process whose file is gone may begin the next round, and must find no lock of this.
-            for lock, path in zip(module.filelocks, module.file_paths, strict=True):
-                lock.release()
-                Path(path).unlink()
-            return gathered
-        finally:
-            for lock in (module.filelock, module.rendez_vous_lock):
-                if lock is not None:
-                    lock.release()
-            module.writer = module.data = module.filelocks = module.file_paths = None
-            module.cache_file_name = module.filelock = module.selected_feature_format = None
+        run = Run(Path(module.data_dir), module.experiment_id, module.process_id, module.num_process, module.timeout)
+        kinds = {"added": self._join_both(batches[:-1]), "given": self._join_both(batches[-1:])}
+        if run.process:
+            part = {f"{kind} {side}": column for kind, sides in kinds.items() for side, column in sides.items()}
+            give(run, options, part, self._batches.clear)
+            return []
+        taken = list(kinds.values())
+
+        def keep(part: dict[str, Column]) -> None:
+            both = [{side: part[f"{kind} {side}"] for side in SIDES} for kind in kinds]
+            taken.extend(both)
+            self._batches.append(both[0])  # once taken, records are nowhere else
+
+        gather(run, options, keep)
+        return taken
 
 
+def _read_processes(settings: dict[str, Any]) -> dict[str, Any]:
+    """Check the settings of several processes among those of the module."""
+    read = {name: option.read(settings[name]) for name, option in _OF_PROCESSES.items() if name in settings}
+    n_processes, process = read.get("num_process", 1), read.get("process_id", 0)
+    if process >= n_processes:
+        raise ValueError(f"process_id: {process} is not the number of a process, expected 0 to {n_processes - 1}")
+    experiment = settings.get("experiment_id")
+    if experiment is not None:
+        read["experiment_id"] = str(experiment)
+    if n_processes > 1 and not read.get("experiment_id"):
+        raise ValueError(
+            "experiment_id: missing, expected one for several processes: the same in all processes of a run, and "
+            "another one in each run"
+        )
+    return settings | read
+
+
+_OF_PROCESSES = table(
+    whole_number("num_process", 1, "", "a number of processes", 1),
+    whole_number("process_id", 0, "", "the number of a process"),
+    number("timeout", "float", 100.0, "", 0.0, math.inf, "a number of seconds, at least 0"),
+)
 _INTERVAL_OPTIONS = ("confidence_level", "n_resamples", "random_state", "interval_method")
 
 
-def _wait_until_gone(path: Path, timeout: float) -> None:
-    deadline = time.monotonic() + timeout
-    while path.exists():
-        if time.monotonic() > deadline:
-            raise ValueError(f"{path}: still there after {timeout} s, expected the first process to take its records")
-        time.sleep(0.01)
+def flatten(result: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The numbers of a result in one level, for loggers.
+
+    Parameters
+    ----------
+    result : dict
+    prefix : str
+        The beginning of each name.
+
+    Returns
+    -------
+    dict of str to int or float
+        Names of nested numbers are joined by ``/``; an interval gives ``…/low`` and ``…/high``. All else is left out.
+    """
+    flat: dict[str, Any] = {}
+    for name, value in result.items():
+        if name == "confidence_intervals" and not prefix:
+            value = {score: dict(zip(("low", "high"), ends, strict=True)) for score, ends in value.items()}
+        if isinstance(value, dict):
+            flat |= flatten(value, f"{prefix}{name}/")
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            flat[prefix + name] = value
+    return flat
 
 
 def sign(name: str, choices: dict[str, str]) -> str:
@@ -402,26 +455,68 @@ def document_names(ids: np.ndarray, pairing: str) -> list[Any]:
     return list(ids.tolist()) if pairing == "id" else list(range(len(ids)))
 
 
-def check_token_numbers(predicted: np.ndarray, gold: np.ndarray, order: np.ndarray) -> None:
-    """Refuse predictions with another number of tokens than their reference: their indices mean other tokens.
+def compare_tokens(
+    predictions: Struct, references: Struct, order: np.ndarray, pairing: str, as_indices: bool = True
+) -> int:
+    """Check that each prediction is of the sentence of its reference.
 
-    The tokens themselves may differ, as models lower-case or escape them.
+    Where records pair by position, a prediction with the tokens of another reference is refused: its sentence is in
+    another place. Case and tokens without a letter or digit are ignored. Other differences are taken, as models
+    lower-case or escape tokens. Records without tokens, or with none, are not looked at.
 
     Parameters
     ----------
-    predicted, gold : ndarray of int64
-        Numbers of tokens, -1 where they are not known.
+    predictions, references : Struct
+        The tokens of each side; see `records.Tokens`.
     order : ndarray of int64
         The reference of each prediction.
+    pairing : {"id", "position"}
+    as_indices : bool
+        Whether spans are token indices. Then another number of tokens than in the reference is refused.
+
+    Returns
+    -------
+    int
+        The number of predictions whose tokens differ from those of their reference.
+
+    Raises
+    ------
+    ValueError
     """
-    expected = gold[order]
-    differ = (predicted != expected) & (predicted >= 0) & (expected >= 0)
-    if differ.any():
-        at = int(np.argmax(differ))
+    expected = take(references, order)
+    numbers = predictions["number"], expected["number"]
+    is_other = (predictions["text"] != expected["text"]) | (numbers[0] != numbers[1])
+    differ = np.flatnonzero(is_other.astype(bool) & (numbers[0] > 0) & (numbers[1] > 0)).tolist()
+    if differ and pairing == "position":
+        _check_places(predictions["text"], references["text"], order, differ)
+    wrong = np.flatnonzero((numbers[0] != numbers[1]) & (numbers[0] >= 0) & (numbers[1] >= 0)).tolist()
+    if as_indices and wrong:
+        at = wrong[0]
         raise ValueError(
-            f"predictions[{at}].tokens: {predicted[at]} tokens, expected {expected[at]} as in the reference, "
+            f"predictions[{at}].tokens: {numbers[0][at]} tokens, expected {numbers[1][at]} as in the reference, "
             f"since indices count from its tokens"
         )
+    return len(differ)
+
+
+def _check_places(predicted: np.ndarray, gold: np.ndarray, order: np.ndarray, differ: list[int]) -> None:
+    """Refuse a prediction with the sentence of another reference."""
+    sentences = [_fold_tokens(text) for text in gold.tolist()]
+    place: dict[tuple[str, ...], int] = {}
+    for at, sentence in enumerate(sentences):
+        place.setdefault(sentence, at)
+    for at in differ:
+        sentence, own = _fold_tokens(predicted[at]), int(order[at])
+        if sentence and sentence != sentences[own] and sentence in place:
+            raise ValueError(
+                f"predictions[{at}].tokens: the sentence of references[{place[sentence]}], expected that of "
+                f"references[{own}], since records without ids pair by position"
+            )
+
+
+def _fold_tokens(text: str | None) -> tuple[str, ...]:
+    """The tokens with a letter or digit, without regard to case; none where tokens are not known."""
+    return tuple(token.casefold() for token in split_tokens(text or "") if any(map(str.isalnum, token)))
 
 
 def describe(definition: Definition, description: str, citation: str, urls: list[str]) -> evaluate.MetricInfo:

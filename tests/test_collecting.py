@@ -1,5 +1,6 @@
 """`collecting`: pairing, adding, computing and signing, with a metric made up for the purpose."""
 
+import copy
 import warnings
 from dataclasses import dataclass
 
@@ -13,16 +14,18 @@ from spanscore.metrics.collecting import (
     Collector,
     Counted,
     Definition,
-    check_token_numbers,
+    compare_tokens,
     count_rows,
     describe,
     document_names,
+    flatten,
     pair_records,
     sign,
 )
 from spanscore.metrics.matching import precision_recall_f, rates_or_whole
+from spanscore.metrics.mistakes import Mistakes, Places
 from spanscore.metrics.options import confidence_options, flag, output_options, table
-from spanscore.metrics.records import Items, Optional, Record, Task, read_sound, to_records
+from spanscore.metrics.records import Items, Optional, Record, Task, Tokens, read_sound, to_records
 from spanscore.metrics.resampling import Statistics, group_codes
 from spanscore.metrics.values import Identifier, Text
 
@@ -92,10 +95,37 @@ def test_names_of_documents():
     assert document_names(ids_of(["a", "b"]), "position") == [0, 1]
 
 
+def tokens_of(*sentences):
+    return Optional(Tokens()).read(list(sentences), Places.of_batch("records"), Mistakes())
+
+
 def test_numbers_of_tokens():
-    check_token_numbers(np.array([3, -1, 4]), np.array([4, 3, -1]), np.array([1, 0, 2]))
-    with pytest.raises(ValueError, match=r"^predictions\[1\]\.tokens: 2 tokens, expected 5 as in the reference"):
-        check_token_numbers(np.array([3, 2]), np.array([5, 3]), np.array([1, 0]))
+    order = np.array([1, 0, 2])
+    predicted, gold = tokens_of(["a", "b", "c"], None, ["d"]), tokens_of(["x"], ["a", "b", "c"], None)
+    assert compare_tokens(predicted, gold, order, "id") == 0
+    with pytest.raises(ValueError, match=r"^predictions\[1\]\.tokens: 2 tokens, expected 1 as in the reference"):
+        compare_tokens(tokens_of(["a", "b", "c"], ["x", "y"], ["d"]), gold, order, "id")
+    assert compare_tokens(tokens_of(["a", "b", "c"], ["x", "y"], ["d"]), gold, order, "id", as_indices=False) == 1
+
+
+def test_a_misplaced_sentence_is_refused():
+    order = np.arange(3)
+    gold = tokens_of(["Good", "food", "."], ["Slow", "staff", "!"], ["food", "good", "?"])
+    escaped = tokens_of(["good", "FOOD", "-full-stop-"], ["Slow", "staff", "!"], ["food", "good", "?"])
+    assert compare_tokens(escaped, gold, order, "position") == 1
+    swapped = tokens_of(["good", "FOOD", "."], ["Food", "good", "!"], ["slow", "staff", "."])
+    with pytest.raises(ValueError) as caught:
+        compare_tokens(swapped, gold, order, "position")
+    assert str(caught.value).startswith(
+        "predictions[1].tokens: the sentence of references[2], expected that of references[1]"
+    )
+    assert compare_tokens(swapped, gold, order, "id") == 3
+    # Records without tokens, or with none, say nothing about their place. Nor do punctuation marks.
+    unknown = tokens_of(None, ["!", "...", "-"], [])
+    assert compare_tokens(unknown, gold, order, "position", as_indices=False) == 1
+    # A sentence that occurs twice is in its place at both.
+    twice = tokens_of(["Yes"], ["No"], ["Yes"])
+    assert compare_tokens(tokens_of(["yes"], ["No"], ["yes"]), twice, order, "position") == 2
 
 
 def test_signature_and_rows():
@@ -301,3 +331,64 @@ def test_systems_are_numbered_in_errors():
     statistics = Words().statistics(predictions=[PREDICTIONS, REFERENCES], references=REFERENCES)
     assert statistics.observed(0).tolist() == [200 / 7]
     assert statistics.observed(1).tolist() == [100.0]
+
+
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy])
+def test_a_copy_has_records_of_its_own(make):
+    metric = Words(lower=True)
+    metric.add_batch(predictions=PREDICTIONS, references=REFERENCES)
+    other = make(metric)
+    other.add(prediction=["x"], reference=["y"])
+    assert (len(metric), len(other)) == (3, 4)
+    assert metric.compute()["f1"] == 400 / 7
+    assert (len(metric), len(other)) == (0, 4)
+    assert other.compute()["f1"] != 400 / 7
+
+
+# --- when loading -----------------------------------------------------------------------------------------------------
+
+
+def test_options_at_load_are_defaults_of_compute():
+    metric = Words(lower=True)
+    assert metric.compute(predictions=PREDICTIONS, references=REFERENCES)["f1"] == 400 / 7
+    assert metric.compute(predictions=PREDICTIONS, references=REFERENCES, lower=False)["f1"] == 200 / 7
+    with pytest.raises(ValueError, match=r"^lower: 1 is not true or false$"):
+        Words(lower=1)
+    with pytest.raises(ValueError, match=r"^upper: not an option of .*words.*, expected one of lower, per_document"):
+        Words(upper=True)
+
+
+def test_unknown_configurations_are_refused():
+    for known in (None, "default"):
+        assert Words(known).compute(predictions=PREDICTIONS, references=REFERENCES)["f1"] == 200 / 7
+    with pytest.raises(ValueError, match=r"^config_name: 'strict' is not one of default$"):
+        Words("strict")
+
+
+def test_flat_results():
+    nested = {
+        "f1": 0.5,
+        "gold": 3,
+        "pair": {"f1": 1.0, "by": {"a": {"f1": 0.0, "none": None}}},
+        "no_gold": True,
+        "signature": "x",
+        "labels": [1, 2],
+        "per_document": [{"gold": 1}],
+        "confidence_intervals": {"f1": [0.25, 0.75]},
+    }
+    assert flatten(nested) == {
+        "f1": 0.5,
+        "gold": 3,
+        "pair/f1": 1.0,
+        "pair/by/a/f1": 0.0,
+        "confidence_intervals/f1/low": 0.25,
+        "confidence_intervals/f1/high": 0.75,
+    }
+    options = {"confidence_level": 0.9, "n_resamples": 20, "per_document": True, "return_errors": True}
+    whole = Words().compute(predictions=PREDICTIONS, references=REFERENCES, **options)
+    flat = Words(flat=True).compute(predictions=PREDICTIONS, references=REFERENCES, **options)
+    assert flat == {
+        "f1": whole["f1"],
+        "confidence_intervals/f1/low": whole["confidence_intervals"]["f1"][0],
+        "confidence_intervals/f1/high": whole["confidence_intervals"]["f1"][1],
+    }

@@ -107,10 +107,31 @@ def test_a_dataset_as_references(example):
 @every_example
 def test_a_metric_with_records_can_be_pickled(example):
     predictions, references = sides(example)
-    metric = load(example.metric, example.config)
+    metric = load(example.metric, example.config, **example.options)
     metric.add_batch(predictions=predictions, references=references)
-    metric._columns = pickle.loads(pickle.dumps(metric._columns))  # noqa: S301
-    assert metric.compute(**example.options) == at_once(example)
+    copied = pickle.loads(pickle.dumps(metric))  # noqa: S301
+    assert copied.compute() == at_once(example) == metric.compute()
+
+
+@every_example
+def test_options_and_configurations_at_load(example):
+    predictions, references = sides(example)
+    metric = load(example.metric, example.config, flat=True, **example.options)
+    flat = metric.compute(predictions=predictions, references=references)
+    assert flat
+    assert all(type(value) in (int, float) for value in flat.values())
+    nested = metric.compute(predictions=predictions, references=references, flat=False)
+    assert nested == at_once(example)
+    assert {name: value for name, value in nested.items() if type(value) in (int, float)}.items() <= flat.items()
+    both = evaluate.combine([metric, metric], force_prefix=True)
+    assert (
+        both.compute(predictions=predictions, references=references).items()
+        >= {f"{metric.name}_0_{name}": value for name, value in flat.items()}.items()
+    )
+    with pytest.raises(ValueError, match=r"^nonsense: not an option of "):
+        load(example.metric, example.config, nonsense=1)
+    with pytest.raises(ValueError, match=r"^config_name: 'nonsense' is not one of default"):
+        load(example.metric, "nonsense")
 
 
 @every_example
