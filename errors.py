@@ -2,112 +2,157 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from .columns import to_offsets
-from .matching import (
-    FRACTION_TOLERANCE,
-    GOLD,
-    PREDICTED,
-    TRUE_POSITIVES,
-    Goal,
-    Matches,
-    align,
-    most_pairs,
-    precision_recall_f,
-)
+from .alignment import FRACTION_TOLERANCE, Goal, align, most_pairs
+from .matching import GOLD, PREDICTED, TRUE_POSITIVES, Edges, Matches, Spans, precision_recall_f, sharing
 
-RIGHT, SEVERAL, SPURIOUS, MISSED = "right", "several", "spurious", "missed"
+RIGHT, SEVERAL, SPURIOUS, MISSED, UNPARSED = "right", "several", "spurious", "missed", "unparsed"
 ALL_COMPONENTS = "all components"
 
 # The change of true positives, predicted and gold by mending one error.
 _MENDED_PAIR = np.array([1, 0, 0])
-_MENDED = {SPURIOUS: np.array([0, -1, 0]), MISSED: np.array([1, 1, 0])}
+_MENDED = {SPURIOUS: np.array([0, -1, 0]), UNPARSED: np.array([0, -1, 0]), MISSED: np.array([1, 1, 0])}
 
-Item = TypeVar("Item")
-# The kinds of error between a predicted and a gold item, in the order of the benchmark's list, and their closeness in
-# [0, 1]; None where the two are unrelated.
-Relation: TypeAlias = tuple[list[str], float] | None
-# The kind of an error, and the indices of its predicted and its gold item; one of the two may be None.
-Error: TypeAlias = tuple[str, int | None, int | None]
+# Related pairs that are held at once, in addition to those of one document.
+_HELD = 2**22
 
 
-def explain_documents(
-    predicted: Sequence[Sequence[Item]], gold: Sequence[Sequence[Item]], relate: Callable[[Item, Item], Relation]
-) -> list[list[Error]]:
+class Items(NamedTuple):
+    """The items of one side without a match, ordered by document, then by their content.
+
+    Attributes
+    ----------
+    document : ndarray of int64, shape (n,)
+        Index of the document of each item, increasing.
+    example : ndarray of int64, shape (n,)
+        What `show` takes of each item, such as an index as in `Matches.example`.
+    show : callable
+        From an example to the item's form in the result: plain Python values.
+    spans : sequence of Spans, each of length n
+        The token sets of the items. Other things that items may share can stand as numbers in the place of tokens.
+        No spans if no item is related to another.
+    """
+
+    document: np.ndarray
+    example: np.ndarray
+    show: Callable[[int], Any]
+    spans: Sequence[Spans] = ()
+
+    def show_at(self, at: int) -> Any:
+        """The form in the result of the item with this index, in [0, n)."""
+        return self.show(int(self.example[at]))
+
+
+class Relations(NamedTuple):
+    """What `relate` finds about pairs of a predicted and a gold item.
+
+    Attributes
+    ----------
+    is_related : ndarray of bool, shape (m,)
+        False where the two items have nothing to do with each other.
+    wrong : ndarray of bool, shape (n_kinds, m)
+        Whether the pair has an error of each kind, in the order of the benchmark's list.
+    closeness : ndarray of float64, shape (m,)
+        In [0, 1].
+    """
+
+    is_related: np.ndarray
+    wrong: np.ndarray
+    closeness: np.ndarray
+
+
+# Takes pairs as `matching.sharing` gives them.
+Relate: TypeAlias = Callable[[Edges], Relations]
+
+
+def explain(predicted: Items, gold: Items, relate: Relate | None, n_kinds: int) -> np.ndarray:
     """Explain the unmatched items of each document.
 
-    Related items are aligned one to one: as many pairs as possible, then as many pairs with a single kind of error as
-    possible, then the largest total closeness.
+    Only items that share a token, in spans at the same place, are compared. Related items are aligned one to one: as
+    many pairs as possible, then as many pairs with a single kind of error as possible, then the largest total
+    closeness.
 
     Parameters
     ----------
-    predicted, gold : sequence of sequence of items, one for each document
-        The items without a match, in an order of their content.
+    predicted, gold : Items
     relate : callable
-        Takes a predicted and a gold item of the same document. Returns the kinds of error between them, in the order of
-        the benchmark's list, and their closeness in [0, 1]. Returns None if the items are unrelated.
+        From pairs of items of the same document to `Relations`. None if no item is related to another.
+    n_kinds : int
+        Number of kinds of error that `relate` knows.
 
     Returns
     -------
-    list of list of (kind, predicted index or None, gold index or None)
-        The errors of each document: first the aligned pairs, by their predicted index, then predicted items left over
-        (``spurious``), then gold items left over (``missed``). The kind of a pair is ``several`` if `relate` gives more
-        than one kind. Indices count within the document.
+    ndarray of int64, shape (n_errors, 3)
+        Kind, predicted item and gold item of each error, ordered by document. In a document, the aligned pairs come
+        first, by predicted item, then predicted items left over, then gold items left over. The item of the other side
+        is -1 there, and so is the kind. The kind of a pair is `n_kinds` if it has errors of more than one kind.
     """
-    pairs: list[tuple[int, int]] = []
-    document_of_pair: list[int] = []
-    kinds: list[str] = []
-    closeness: list[float] = []
-    for document, sides in enumerate(zip(predicted, gold, strict=True)):
-        for i, left in enumerate(sides[0]):
-            for j, right in enumerate(sides[1]):
-                relation = relate(left, right)
-                if relation is not None:
-                    pairs.append((i, j))
-                    document_of_pair.append(document)
-                    kinds.append(relation[0][0] if len(relation[0]) == 1 else SEVERAL)
-                    closeness.append(relation[1])
-
-    starts = np.stack([to_offsets(np.array([len(items) for items in side], np.int64)) for side in (predicted, gold)])
-    edges = np.array(pairs, np.int64).reshape(-1, 2).T + starts[:, np.array(document_of_pair, np.int64)]
-    single = np.array([kind != SEVERAL for kind in kinds], np.int64)
-    goals = [most_pairs(edges[0]), Goal(single), Goal(np.array(closeness), FRACTION_TOLERANCE)]
-    errors: list[list[Error]] = [[] for _ in predicted]
-    for edge in align(edges[0], edges[1], int(starts[0, -1]), int(starts[1, -1]), goals).tolist():
-        errors[document_of_pair[edge]].append((kinds[edge], *pairs[edge]))
-    for found, left_items, right_items in zip(errors, predicted, gold, strict=True):
-        left_used, right_used = {i for _, i, _ in found}, {j for _, _, j in found}
-        found += [(SPURIOUS, i, None) for i in range(len(left_items)) if i not in left_used]
-        found += [(MISSED, None, j) for j in range(len(right_items)) if j not in right_used]
-    return errors
+    found = [np.zeros((0, 3), np.int64)]
+    if relate is not None:
+        found += [_align_related(predicted, gold, *some, relate, n_kinds) for some in _some_documents(predicted, gold)]
+    pairs = np.concatenate(found)
+    left, right = (
+        np.setdiff1d(np.arange(len(side.document)), pairs[:, column]) for side, column in ((predicted, 1), (gold, 2))
+    )
+    errors = np.full((len(pairs) + len(left) + len(right), 3), -1)
+    errors[: len(pairs)] = pairs
+    errors[len(pairs) : len(pairs) + len(left), 1] = left
+    errors[len(pairs) + len(left) :, 2] = right
+    document = np.concatenate([predicted.document[pairs[:, 1]], predicted.document[left], gold.document[right]])
+    return errors[np.argsort(document, kind="stable")]
 
 
-def leftovers(matches: Matches) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """Find the items of each document that have no match.
+def _some_documents(predicted: Items, gold: Items) -> Iterator[tuple[slice, slice]]:
+    """The items of both sides, as slices, of some documents with few pairs, or of one document."""
+    documents = [side.document for side in (predicted, gold)]
+    n_documents = 1 + int(max(document.max(initial=-1) for document in documents))
+    n_items = [np.bincount(document, minlength=n_documents) for document in documents]
+    borders = np.flatnonzero(np.diff(np.cumsum(n_items[0] * n_items[1]) // _HELD)) + 1
+    for ends in pairwise([0, *borders.tolist(), n_documents]):
+        left, right = (slice(*np.searchsorted(document, ends).tolist()) for document in documents)
+        yield left, right
+
+
+def _align_related(
+    predicted: Items, gold: Items, left: slice, right: slice, relate: Relate, n_kinds: int
+) -> np.ndarray:
+    """The aligned pairs among some items of both sides, as rows of kind, predicted item and gold item."""
+    parts = []
+    cut = [[each.part(some) for each in side.spans] for side, some in ((predicted, left), (gold, right))]
+    for edges in sharing(cut[0], predicted.document[left], cut[1], gold.document[right]):
+        relations = relate(Edges(edges.left + left.start, edges.right + right.start, edges.shared))
+        some = np.flatnonzero(relations.is_related)
+        wrong = relations.wrong[:, some]
+        kinds = np.where(wrong.sum(axis=0) == 1, wrong.argmax(axis=0), n_kinds).astype(np.int8)
+        parts.append([edges.left[some], edges.right[some], kinds, relations.closeness[some]])
+    # One document may have millions of pairs, so each part is freed as soon as it is copied.
+    first, second, kinds, closeness = (np.concatenate([part.pop(0) for part in parts]) for _ in range(4))
+    goals = [most_pairs(first), Goal(kinds < n_kinds), Goal(closeness, FRACTION_TOLERANCE)]
+    chosen = align(first, second, left.stop - left.start, right.stop - right.start, goals)
+    return np.column_stack([kinds[chosen], left.start + first[chosen], right.start + second[chosen]]).astype(np.int64)
+
+
+def leftovers(matches: Matches) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Find the predicted items, and the gold items, that have no match.
 
     An item of which one side has `n` more than the other is given `n` times. With ``repeats="set"``, each item counts
     at most once on each side.
 
     Returns
     -------
-    predicted, gold : dict of int to list of int
-        From documents, increasing, to the leftover items: indices as in `Matches.example`, in the order of
-        `matches`. A document without leftover items has no entry.
+    list of (document, example)
+        Of the predicted and of the gold items: ndarrays of int64, ordered as in `matches`, by document.
     """
     surplus = matches.counts[:, PREDICTED] - matches.counts[:, GOLD]
-    sides = []
-    for times in (np.maximum(surplus, 0), np.maximum(-surplus, 0)):
-        documents, examples = np.repeat(matches.document, times), np.repeat(matches.example, times)
-        by_document: dict[int, list[int]] = defaultdict(list)
-        for document, example in zip(documents.tolist(), examples.tolist(), strict=True):
-            by_document[document].append(example)
-        sides.append(dict(by_document))
-    return sides[0], sides[1]
+    return [
+        (np.repeat(matches.document, times), np.repeat(matches.example, times))
+        for times in (np.maximum(surplus, 0), np.maximum(-surplus, 0))
+    ]
 
 
 def error_record(record: Any, component: str, kind: str, prediction: Any, reference: Any) -> dict[str, Any]:
@@ -120,7 +165,7 @@ def error_record(record: Any, component: str, kind: str, prediction: Any, refere
     component : str
         Name of the counted component.
     kind : str
-        Kind of the error, one of the benchmark's list, ``several``, ``spurious`` or ``missed``.
+        Kind of the error, one of the benchmark's list, ``several``, ``spurious``, ``missed`` or ``unparsed``.
     prediction, reference
         The items as the result shows them; None for a side without an item.
     """
@@ -134,12 +179,7 @@ def error_record(record: Any, component: str, kind: str, prediction: Any, refere
 
 
 def error_records(
-    component: str,
-    records: Sequence[Any],
-    predicted: Mapping[int, Sequence[Item]],
-    gold: Mapping[int, Sequence[Item]],
-    relate: Callable[[Item, Item], Relation],
-    show: Callable[[Item], Any],
+    component: str, records: Sequence[Any], predicted: Items, gold: Items, relate: Relate | None, kinds: Sequence[str]
 ) -> list[dict[str, Any]]:
     """List the errors of a component over all documents, as a result gives them.
 
@@ -149,32 +189,45 @@ def error_records(
         Name of the counted component.
     records : sequence
         Id or index of each document.
-    predicted, gold : mapping of int to sequence of items
-        From documents to the items without a match, in an order of their content. A document without such items needs
-        no entry.
+    predicted, gold : Items
     relate : callable
-        As in `explain_documents`.
-    show : callable
-        From an item to its form in the result: plain Python values.
+        As in `explain`.
+    kinds : sequence of str
+        The benchmark's list of kinds.
 
     Returns
     -------
     list of dict
-        Ordered by document; see `error_record`.
+        Ordered by document; see `error_record` and `explain`.
     """
-    documents = sorted(predicted.keys() | gold.keys())
-    left, right = ([side.get(document, ()) for document in documents] for side in (predicted, gold))
-    explained = explain_documents(left, right, relate)
+    found = []
+    for kind, i, j in explain(predicted, gold, relate, len(kinds)).tolist():
+        document = gold.document[j] if i < 0 else predicted.document[i]
+        name = MISSED if i < 0 else SPURIOUS if j < 0 else (*kinds, SEVERAL)[kind]
+        prediction, reference = None if i < 0 else predicted.show_at(i), None if j < 0 else gold.show_at(j)
+        found.append(error_record(records[document], component, name, prediction, reference))
+    return found
+
+
+def unparsed_records(component: str, records: Sequence[Any], unparsed: np.ndarray) -> list[dict[str, Any]]:
+    """List the text of each document that could not be read, in the form of `error_record`.
+
+    Parameters
+    ----------
+    component : str
+    records : sequence
+        Id or index of each document.
+    unparsed : ndarray of int64, shape (n_documents,)
+        The number of pieces that could not be read.
+
+    Returns
+    -------
+    list of dict
+        One entry a document with such pieces, of kind ``unparsed``, with their ``number``.
+    """
     return [
-        error_record(
-            records[document],
-            component,
-            kind,
-            None if i is None else show(left_items[i]),
-            None if j is None else show(right_items[j]),
-        )
-        for document, left_items, right_items, errors in zip(documents, left, right, explained, strict=True)
-        for kind, i, j in errors
+        error_record(records[at], component, UNPARSED, None, None) | {"number": int(unparsed[at])}
+        for at in np.flatnonzero(unparsed).tolist()
     ]
 
 
@@ -218,12 +271,13 @@ def mended_kinds(
 ) -> list[dict[str, Any]]:
     """The scores that mending all errors of one kind would give.
 
-    A mended pair becomes a true positive, a mended spurious item is not predicted, and a mended missed item is found.
+    A mended pair becomes a true positive. A mended spurious item, or piece that could not be read, is not predicted. A
+    mended missed item is found.
 
     Parameters
     ----------
     errors : list of dict
-        As `error_records` gives them.
+        As `error_records` and `unparsed_records` give them.
     tables : dict of str to ndarray of int64, shape (n_documents, 3)
         The counts of each component.
     records : sequence
@@ -247,15 +301,14 @@ def mended_kinds(
         of_kind = numbers[error["component"]]
         if error["kind"] not in of_kind:
             of_kind[error["kind"]] = np.zeros(len(records), np.int64)
-        of_kind[error["kind"]][document_of[error["record"]]] += 1
+        of_kind[error["kind"]][document_of[error["record"]]] += error.get("number", 1)
 
     mended: dict[str, dict[str, np.ndarray]] = {}
     for component, of_kind in numbers.items():
         table = tables[component]
-        pairs = sum(
-            (n for kind, n in of_kind.items() if kind not in (SPURIOUS, MISSED)), np.zeros(len(table), np.int64)
-        )
-        explained = np.stack([pairs + of_kind.get(side, 0) for side in (SPURIOUS, MISSED)])
+        pairs = sum((n for kind, n in of_kind.items() if kind not in _MENDED), np.zeros(len(table), np.int64))
+        not_gold = of_kind.get(SPURIOUS, 0) + of_kind.get(UNPARSED, 0)
+        explained = np.stack([pairs + not_gold, pairs + of_kind.get(MISSED, 0)])
         wrong = np.stack([table[:, side] - table[:, TRUE_POSITIVES] for side in (PREDICTED, GOLD)])
         if (explained == wrong).all():
             mended[component] = {

@@ -1,4 +1,4 @@
-"""Span sets and their overlap, one-to-one alignment, counts, precision, recall and F.
+"""Span sets and their overlap, exact matching, counts, precision, recall and F.
 
 Everything here works on a whole corpus at once, on numpy arrays. Nothing here depends on a benchmark. The vocabulary:
 
@@ -7,24 +7,22 @@ span
 item
     An integer that stands for everything that makes two items equal (see `encode`).
 edge
-    A pair of a left and a right item that may be aligned.
-alignment
-    A set of edges in which each item occurs at most once.
+    A pair of a left and a right item that may be aligned (see `alignment`).
 counts
     True positives, predicted and gold, in this order, along the last axis of an integer array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+from scipy.sparse import csr_array, hstack
+from scipy.sparse.csgraph import connected_components
 
 from .columns import to_offsets
 
@@ -34,6 +32,7 @@ TRUE_POSITIVES, PREDICTED, GOLD = range(3)
 COUNT_NAMES = ("true_positives", "predicted", "gold")
 
 _INT64_MAX = np.iinfo(np.int64).max
+BLOCK = 2**18  # edges that are worked on at once; about 30 MB
 
 
 # --- spans ------------------------------------------------------------------------------------------------------------
@@ -73,6 +72,11 @@ class Spans:
         offsets = to_offsets(lengths)
         places = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
         return Spans(offsets, self.tokens[places])
+
+    def part(self, chosen: slice) -> Spans:
+        """Neighbouring spans, without a copy of their tokens."""
+        offsets = self.offsets[chosen.start : chosen.stop + 1]
+        return Spans(offsets - offsets[0], self.tokens[offsets[0] : offsets[-1]])
 
 
 def token_sets(offsets: Array, tokens: Array) -> Spans:
@@ -300,14 +304,14 @@ def match_equal(
 
 
 class Edges(NamedTuple):
-    """Pairs of a left and a right span that share a token.
+    """Pairs of a left and a right item that share a token.
 
     Attributes
     ----------
-    left, right : ndarray of int64, shape (m,)
+    left, right : ndarray of int32, shape (m,)
         Indices into the two sides, ordered by left, then right.
-    shared : ndarray of int64, shape (m,)
-        Number of shared tokens, at least 1.
+    shared : ndarray of int32 or int64, shape (m,) or (n_sets, m)
+        Number of shared tokens.
     """
 
     left: Array
@@ -318,26 +322,82 @@ class Edges(NamedTuple):
 def overlaps(left: Spans, left_group: Array, right: Spans, right_group: Array) -> Edges:
     """Find all pairs of spans of the same group that share a token.
 
-    This is one sparse product of two incidence matrices: rows are spans, columns are the tokens of a group.
-
     Parameters
     ----------
     left, right : Spans
     left_group, right_group : ndarray of int, shape (n_left,) and (n_right,)
         Document of each span, or `encode` of its document and label.
+
+    Returns
+    -------
+    Edges
+        With ``shared`` of shape (m,).
     """
-    groups = np.repeat(np.concatenate([left_group, right_group]), np.concatenate([left.lengths, right.lengths]))
-    column, n_columns = _columns(groups, np.concatenate([left.tokens, right.tokens]))
-    split = len(left.tokens)
+    return overlaps_in_all([left], left_group, [right], right_group)
 
-    def incidence(column: Array, offsets: Array) -> csr_array:
-        shape = (len(offsets) - 1, n_columns)
-        return csr_array((np.ones(len(column), np.int64), column, offsets), shape=shape)
 
-    product = (incidence(column[:split], left.offsets) @ incidence(column[split:], right.offsets).T).tocsr()
-    product.sort_indices()
-    rows = np.repeat(np.arange(len(left)), np.diff(product.indptr))
-    return Edges(rows, product.indices.astype(np.int64), product.data)
+def overlaps_in_all(left: Sequence[Spans], left_group: Array, right: Sequence[Spans], right_group: Array) -> Edges:
+    """Find all pairs of items of the same group of which each span shares a token with its counterpart.
+
+    Parameters
+    ----------
+    left, right, left_group, right_group
+        As in `sharing`.
+
+    Returns
+    -------
+    Edges
+        With ``shared`` of shape (m,), of the first span.
+    """
+    found = []
+    for edges in sharing(left, left_group, right, right_group):
+        in_all = edges.shared.all(axis=0)
+        found.append((edges.left[in_all], edges.right[in_all], edges.shared[0][in_all]))
+    first, second, shared = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Edges(first, second, shared)
+
+
+def sharing(left: Sequence[Spans], left_group: Array, right: Sequence[Spans], right_group: Array) -> Iterator[Edges]:
+    """Find all pairs of items of the same group of which any span shares a token with its counterpart.
+
+    This is one sparse product of two incidence matrices. Rows are items, and columns are the tokens of a group in one
+    of the spans. The counts of all spans of a pair are the digits of one number.
+
+    Parameters
+    ----------
+    left, right : sequence of Spans
+        The spans of each side, one `Spans` for each span of an item. Those at the same place are counterparts.
+    left_group, right_group : ndarray of int, shape (n_left,) and (n_right,)
+        As in `overlaps`.
+
+    Yields
+    ------
+    Edges
+        Some left items at a time, in their order, so that memory is bounded. ``shared`` has the shape (n_sets, m).
+    """
+    rows: list[csr_array] = []
+    columns: list[csr_array] = []
+    bases, base = [], 1
+    for ours, theirs in zip(left, right, strict=True):
+        groups = np.repeat(np.concatenate([left_group, right_group]), np.concatenate([ours.lengths, theirs.lengths]))
+        column, n_columns = _columns(groups, np.concatenate([ours.tokens, theirs.tokens]))
+        sides = zip((ours, theirs), np.split(column, [len(ours.tokens)]), (1, base), strict=True)
+        for matrices, (spans, tokens, value) in zip((rows, columns), sides, strict=True):
+            entries = np.full(len(tokens), value, np.int64), tokens, spans.offsets
+            matrices.append(csr_array(entries, shape=(len(spans), n_columns)))
+        bases.append(base)
+        base *= 1 + int(min(ours.lengths.max(initial=0), theirs.lengths.max(initial=0)))
+    dtype = np.int32 if base <= np.iinfo(np.int32).max else np.int64
+    first, second = (hstack(matrices, format="csr", dtype=dtype) for matrices in (rows, columns))
+    second = second.T.tocsr()
+    n_steps = np.cumsum(first.astype(bool).astype(np.int64) @ np.diff(second.indptr).astype(np.int64))
+    borders = np.flatnonzero(np.diff(n_steps // BLOCK)) + 1
+    for start, stop in pairwise([0, *borders.tolist(), len(left_group)]):
+        product = first[start:stop] @ second
+        product.sort_indices()
+        at = np.repeat(np.arange(start, stop, dtype=np.int32), np.diff(product.indptr))
+        shared = [product.data // low % (high // low) for low, high in pairwise([*bases, base])]
+        yield Edges(at, product.indices.astype(np.int32, copy=False), np.stack(shared))
 
 
 def _columns(group: Array, token: Array) -> tuple[Array, int]:
@@ -363,7 +423,8 @@ def jaccard(edges: Edges, left: Spans, right: Spans) -> Array:
     Numerator and denominator are exact, and the quotient is rounded once. So a comparison with a decimal number of a
     few digits, itself rounded once, is exact too.
     """
-    return np.asarray(edges.shared / (left.lengths[edges.left] + right.lengths[edges.right] - edges.shared))
+    in_both = left.lengths.astype(np.int32)[edges.left] + right.lengths.astype(np.int32)[edges.right]
+    return np.asarray(edges.shared / (in_both - edges.shared))
 
 
 def connected(left: Array, right: Array, n_nodes: int) -> Array:
@@ -380,197 +441,25 @@ def connected(left: Array, right: Array, n_nodes: int) -> Array:
     ndarray of int32, shape (n_nodes,)
         Component of each node, numbered from 0 in the order of their first nodes.
     """
-    # scipy's graph routines take 32-bit indices; up to 1.11 they do not convert.
-    places = left.astype(np.int32), right.astype(np.int32)
-    graph = csr_array((np.ones(len(left), bool), places), shape=(n_nodes, n_nodes))
-    return np.asarray(connected_components(graph, directed=False)[1])
+    component = np.arange(n_nodes, dtype=np.int32)
+    for part in parts(0, len(left)):
+        component = merge(component, left[part], right[part])
+    return component
 
 
-# --- alignment --------------------------------------------------------------------------------------------------------
+def merge(component: Array, left: Array, right: Array) -> Array:
+    """Add edges to a graph of which the components are known, as `connected` gives them, and find the new ones."""
+    # The components so far are the nodes of the new graph. scipy's graph routines take 32-bit indices.
+    n_components = int(component.max(initial=-1)) + 1
+    places = component[left], component[right]
+    graph = csr_array((np.ones(len(left), bool), places), shape=(n_components, n_components))
+    return np.asarray(connected_components(graph, directed=False)[1][component])
 
 
-class Goal(NamedTuple):
-    """A value of each edge whose total over the chosen edges should be as large as possible.
-
-    Attributes
-    ----------
-    values : ndarray of int or float, shape (m,)
-        Value of each edge, 0 or greater.
-    tolerance : float
-        Smallest difference between two totals that matters, greater than 0: 1 for whole numbers, `FRACTION_TOLERANCE`
-        for fractions. Totals that differ by rounding errors count as equal.
-    """
-
-    values: Array
-    tolerance: float = 1.0
-
-
-# Sums of a few fractions of small whole numbers, such as Dice or Jaccard, are equal or differ by more than this.
-FRACTION_TOLERANCE = 1e-9
-
-
-def most_pairs(left: Array) -> Goal:
-    """The goal of as many pairs as possible: each of the edges has the value 1."""
-    return Goal(np.ones(len(left), np.int64))
-
-
-# The sparse solver is slower than the dense one for matrices of fewer cells, or of fewer cells for each edge.
-_DENSE_CELLS = 2**14
-_DENSE_CELLS_PER_EDGE = 8
-# A unit of a goal exceeds the total of all later goals by this part: more than rounding, and few digits are lost.
-_MARGIN = 2**-6
-
-
-def align(left: Array, right: Array, n_left: int, n_right: int, goals: Sequence[Goal]) -> Array:
-    """Align items one to one, with several goals in order of importance.
-
-    The first goal asks for the largest total of its values over the chosen edges. Each further goal decides between the
-    alignments whose totals of all earlier goals are equal within the tolerance.
-
-    Parameters
-    ----------
-    left, right : ndarray of int, shape (m,)
-        The edges, each pair once, ordered by left, then right.
-    n_left, n_right : int
-        Number of items of each side.
-    goals : sequence of Goal
-        At least one, the most important first.
-
-    Returns
-    -------
-    ndarray of int64
-        Indices of the chosen edges, increasing.
-
-    Notes
-    -----
-    Edges with the value 0 in every goal are left out. The others fall into connected components. If one item has all
-    edges of a component, its best edge is chosen, the first one among equals. The other components are assignment
-    problems. scipy solves dense ones as in Crouse (2016) and large sparse ones as in Jonker and Volgenant (1987).
-
-    The result depends only on the edges and on the order of items. If a caller orders items by their content, the order
-    of the input has no effect.
-
-    All goals are combined to one float64 weight for each edge. In large components the weight has too few digits for
-    the last goals, so that these goals decide some ties wrongly. The goals before them stay right. Measured with three
-    goals, namely most pairs, a fraction, and whole numbers of 0 or 1: all are exact up to 1,000 pairs in a component. A
-    fourth goal of whole numbers is exact up to 100 pairs, or up to 1,000 pairs if every possible pair is an edge.
-
-    Examples
-    --------
-    The edge 0-0 has the largest value. The edges 0-1 and 1-0 have the largest total.
-
-    >>> left, right = np.array([0, 0, 1]), np.array([0, 1, 0])
-    >>> align(left, right, 2, 2, [Goal(np.array([5, 3, 3]))])
-    array([1, 2])
-    """
-    some = np.flatnonzero(np.any([goal.values > 0 for goal in goals], axis=0))
-    # Most edges of a usual corpus are the only edge of both their items.
-    only = np.bincount(left[some], minlength=n_left)[left[some]] == 1
-    only &= np.bincount(right[some], minlength=n_right)[right[some]] == 1
-    chosen = np.zeros(len(left), bool)
-    chosen[some[only]] = True
-    some = some[~only]
-    if not len(some):
-        return np.flatnonzero(chosen)
-
-    # Order edges and items by component.
-    left, n_left = _renumber(left[some], n_left)
-    right, n_right = _renumber(right[some], n_right)
-    component = connected(left, n_left + right, n_left + n_right)
-    order = np.argsort(component[left], kind="stable")
-    some, of_edge = some[order], component[left[order]]
-    row = _places(component[:n_left])[left[order]]
-    column = _places(component[n_left:])[right[order]]
-    edge_start, row_start, column_start = (
-        to_offsets(np.bincount(ids)) for ids in (of_edge, component[:n_left], component[n_left:])
-    )
-    n_edges, n_rows, n_columns = (np.diff(offsets) for offsets in (edge_start, row_start, column_start))
-    n_pairs = np.minimum(n_rows, n_columns)
-    weight = _weights(goals, some, of_edge, edge_start[:-1], n_pairs, n_edges == n_rows * n_columns)
-
-    partner = np.full(n_left, -1)  # the column with which each row is aligned
-    star = n_pairs == 1  # one item has all edges
-    best = np.flatnonzero(star[of_edge] & (weight == np.maximum.reduceat(weight, edge_start[:-1])[of_edge]))
-    best = best[np.diff(of_edge[best], prepend=-1) > 0]
-    partner[row[best]] = column[best]
-
-    cells = n_rows * n_columns
-    dense = ~star & (cells <= np.maximum(_DENSE_CELLS, _DENSE_CELLS_PER_EDGE * n_edges))
-    cell_start = to_offsets(np.where(dense, cells, 0))
-    cell = cell_start[of_edge] + (row - row_start[of_edge]) * n_columns[of_edge] + column - column_start[of_edge]
-    matrices = np.zeros(cell_start[-1])
-    matrices[cell[dense[of_edge]]] = weight[dense[of_edge]]
-    shapes = np.stack([cell_start[:-1], cell_start[1:], n_rows, n_columns, row_start[:-1], column_start[:-1]], axis=-1)
-    for start, end, height, width, first_row, first_column in shapes[dense].tolist():
-        rows, columns = linear_sum_assignment(matrices[start:end].reshape(height, width), maximize=True)
-        partner[first_row + rows] = first_column + columns
-    for at in np.flatnonzero(~star & ~dense).tolist():
-        part = slice(edge_start[at], edge_start[at + 1])
-        rows, columns = _assign_sparse(row[part] - row_start[at], column[part] - column_start[at], weight[part])
-        partner[row_start[at] + rows] = column_start[at] + columns
-    chosen[some[partner[row] == column]] = True
-    return np.flatnonzero(chosen)
-
-
-def _renumber(items: Array, n_items: int) -> tuple[Array, int]:
-    """Map the items that occur to 0, 1, … in the same order; also return their number."""
-    used = np.zeros(n_items, bool)
-    used[items] = True
-    return (np.cumsum(used) - 1)[items], int(used.sum())
-
-
-def _places(component: Array) -> Array:
-    """Place of each item in the order of components."""
-    places = np.empty(len(component), np.int64)
-    places[np.argsort(component, kind="stable")] = np.arange(len(component))
-    return places
-
-
-def _weights(
-    goals: Sequence[Goal], edges: Array, component: Array, starts: Array, n_pairs: Array, fixed: Array
-) -> Array:
-    """Combine the goals to one weight for each edge.
-
-    Edges are given in the order of their components, by their indices `edges`. A component has its first edge at
-    `starts`, at most `n_pairs` pairs in an alignment, and is `fixed` if all its best alignments have the same number of
-    pairs. A weight is greater than 0, except in a component that is `fixed`.
-    """
-    parts, largest = [], []
-    for goal in goals:
-        values = np.asarray(goal.values, np.float64)[edges]
-        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-        # With a fixed number of pairs, only differences between values matter. Smaller numbers leave more precision.
-        base = np.where(fixed, low, 0.0)
-        parts.append(values - base[component])
-        largest.append(n_pairs * (high - base))
-        fixed = fixed | ((low == high) & (high > 0))
-    # One unit of a goal outweighs the largest total of all later goals, by enough that rounding cannot make them equal.
-    weight, later = np.zeros(len(edges)), np.ones(len(starts))
-    for goal, values, total in zip(reversed(goals), reversed(parts), reversed(largest), strict=True):
-        unit = (1 + _MARGIN) * later / goal.tolerance
-        weight += values * unit[component]
-        later += total * unit
-    return weight
-
-
-def _assign_sparse(row: Array, column: Array, weight: Array) -> tuple[Array, Array]:
-    """Rows and columns of the alignment with the largest total weight, in memory proportional to the number of edges.
-
-    Rows and columns are numbered from 0 without gaps, and each has an edge. Weights are greater than 0.
-    """
-    n_rows, n_columns = int(row.max()) + 1, int(column.max()) + 1
-    if n_rows > n_columns:
-        columns, rows = _assign_sparse(column, row, weight)
-        return rows, columns
-    # The solver pairs every row. So each row gets an extra column, and a row paired with it stays alone. The weight of
-    # that pair is nearly 0; a weight of exactly 0 would mean no edge.
-    alone = np.arange(n_rows)
-    places = np.concatenate([row, alone]).astype(np.int32), np.concatenate([column, n_columns + alone]).astype(np.int32)
-    weights = np.concatenate([weight, np.full(n_rows, np.finfo(np.float64).tiny)])
-    graph = csr_array((weights, places), shape=(n_rows, n_columns + n_rows))
-    rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
-    paired = columns < n_columns
-    return rows[paired], columns[paired]
+def parts(start: int, stop: int) -> Iterator[slice]:
+    """Slices of at most `BLOCK` edges, so that arrays of a few values for each edge stay small."""
+    for at in range(start, stop, BLOCK):
+        yield slice(at, min(at + BLOCK, stop))
 
 
 # --- scores -----------------------------------------------------------------------------------------------------------

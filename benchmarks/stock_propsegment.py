@@ -71,6 +71,8 @@ class StockPropsegment(evaluate.Metric):  # type: ignore[misc]  # evaluate has n
             "repetition_rate": repeating / n,
             "empty_predictions": empty[0],
             "empty_references": empty[1],
+            "unparsed_predictions": 0,
             "no_reference": 0,
+            "different_tokens": 0,
             "signature": "stock",
         }

@@ -200,7 +200,7 @@ GOLD = [[("a", "b", "POS")]]
         ({"n_resamples": 2.5}, "n_resamples: 2.5 is not a whole number from 1"),
         ({"random_state": -1}, "random_state: -1 is not a whole number from 0"),
         ({"confidence_level": 95}, "confidence_level: 95 is not a number above 0, below 1"),
-        ({"predictions": [[[("a", "b")]]] * 2}, "predictions: the systems have no headline score in common, "),
+        ({"options": {"polarity": False}}, "predictions: the systems have no headline score in common, "),
         ({"predictions": [GOLD, [[("a", "b", "x")]]]}, "system 2: predictions[0].triplets[0].polarity: 'x' is not one"),
         ({"predictions": [GOLD, []]}, "system 2: "),
         ({"options": {"x": 1}}, "x: not an option of aste_metric, expected one of duplicates"),
@@ -245,7 +245,7 @@ def test_one_run_has_no_spread_and_mistakes_name_the_run():
     with pytest.raises(ValueError, match=r"^predictions: expected a list of the predictions of 1 or more runs$"):
         summarise_runs(metric, [], GOLD)
     with pytest.raises(ValueError, match=r"^predictions: the runs have no headline score in common"):
-        summarise_runs(metric, [[[("a", "b")]]], GOLD)
+        summarise_runs(metric, [GOLD], GOLD, {"polarity": False})
 
 
 def test_f1_of_means_has_the_beta_of_the_scores():

@@ -143,7 +143,7 @@ def test_overlaps_and_jaccard_against_sets(left, right, token_step, group_step):
     spans = [spans_of([[token * token_step for token in tokens] for _, tokens in side]) for side in (left, right)]
     groups = [array([group * group_step for group, _ in side]) for side in (left, right)]
     edges = matching.overlaps(spans[0], groups[0], spans[1], groups[1])
-    assert all(column.dtype == np.int64 for column in edges)
+    assert all(column.dtype == np.int32 for column in edges)
     expected = [
         (i, j, len(a & b), len(a & b) / len(a | b))
         for i, (g, a) in enumerate(left)

@@ -135,6 +135,31 @@ def test_what_is_the_same_in_all_documents_has_no_width():
         assert intervals(statistics(table), 0.95, 200, 1, method)["score"] == [400 / 7] * 2
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 60])
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("rate", [0.1, 1 / 3, 0.7])
+def test_rounding_gives_no_width(n, method, rate):
+    # Sums of rates round differently for each resample.
+    table = np.stack([np.full(n, rate), np.ones(n)], axis=-1)
+    found = statistics(table, score=mean)
+    assert intervals(found, 0.95, 200, 1, method)["score"] == found.observed(0).tolist() * 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("n", [10, 30, 300])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999, 1 - 1e-12])
+@pytest.mark.parametrize("odd", [[[0, 1, 1]], [[3, 3, 3], [0, 9, 2]], [[0, 0, 5]], [[0, 7, 0]]])
+def test_one_document_unlike_all_others(n, level, odd):
+    # It makes the acceleration so large that a confidence level near 1 lies beyond the pole of the formula.
+    table = np.array(odd + [[2, 2, 2]] * n)
+    found = statistics(table)
+    low, high = intervals(found, level, 500, 1, "bca")["score"]
+    assert low <= found.observed(0)[0] <= high
+    if level > 0.9:
+        assert low < high
+
+
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_few_documents(n, method):

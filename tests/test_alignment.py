@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
-from spanscore.metrics.matching import FRACTION_TOLERANCE, Goal, align, most_pairs
+from spanscore.metrics.alignment import FRACTION_TOLERANCE, Goal, align, most_pairs
 
-from spanscore.metrics import matching
+from spanscore.metrics import alignment, matching
 
 
 def array(values):
@@ -62,8 +62,8 @@ def blocks_of(draw, values, most=9):
 def every_solver(request, monkeypatch):
     """Let small components, too, go to the solver of large sparse ones."""
     if request.param == "always sparse":
-        monkeypatch.setattr(matching, "_DENSE_CELLS", 0)
-        monkeypatch.setattr(matching, "_DENSE_CELLS_PER_EDGE", 1)  # complete components stay dense
+        monkeypatch.setattr(alignment, "_DENSE_CELLS", 0)
+        monkeypatch.setattr(alignment, "_DENSE_CELLS_PER_EDGE", 1)  # complete components stay dense
 
 
 small_graphs = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=12).map(sorted)
