@@ -5,18 +5,21 @@ one row a sentence. Every score is a function of the table's sum. Records and op
 """
 
 import unicodedata
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import evaluate
 import numpy as np
 
-from .aste_records import POLARITIES, TASKS, TERMS, check_indices, check_uniform, kinds_of_terms
+from .alignment import align, most_pairs
+from .aste_records import POLARITIES, TASKS, TERMS, check_indices, check_uniform, kinds_of_terms, missing_polarity
 from .collecting import (
     Collector,
     Counted,
     Definition,
-    check_token_numbers,
+    compare_tokens,
     count_rows,
     describe,
     document_names,
@@ -24,20 +27,19 @@ from .collecting import (
     yes_or_no,
 )
 from .columns import Lists, Struct, concatenate_columns
-from .errors import Relation, error_records, leftovers, matched_records, mended_kinds
+from .errors import Items, Relations, error_records, leftovers, matched_records, mended_kinds, unparsed_records
 from .matching import (
     COUNT_NAMES,
     GOLD,
     PREDICTED,
     TRUE_POSITIVES,
+    Edges,
     Matches,
     Spans,
-    align,
     encode,
     encode_spans,
     match_equal,
-    most_pairs,
-    overlaps,
+    overlaps_in_all,
     rates_or_whole,
     row,
     stack_tables,
@@ -48,10 +50,11 @@ from .resampling import Statistics, group_codes
 
 # For Evaluate's loader alone: it copies the files that this script names, so helpers of helpers are named too.
 from .options import Options
+from .processes import Run
 from .records import Task
 from .values import Node
 
-VERSION = "1.0.0"
+VERSION = "2.0.0"
 
 _DESCRIPTION = """\
 Aspect sentiment triplet extraction: triplets of an aspect term, an opinion term and a polarity, on 14res, 14lap, 15res
@@ -75,8 +78,9 @@ predictions, references : list of records
     A record is ``{"triplets": [{"aspect": ..., "opinion": ..., "polarity": ...}]}``, with ``id`` and ``tokens`` if you
     like, or the bare list of triplets; a triplet may be a tuple. Aspect and opinion are token indices, counted from 0,
     or the terms' text, the same kind throughout. Polarity is POS, NEG, NEU (or CON, for the sets that keep conflicts),
-    or the full word. Leave polarity out of all triplets of a side to score pairs. Columns and a ``datasets.Dataset``
-    are taken too.
+    or the full word, in any case; the key ``sentiment`` is read as ``polarity``. Leave polarity out of all triplets of
+    both sides to score pairs. A prediction may have ``unparsed``, the number of pieces of a model's text that could not
+    be read as a triplet. Columns and a ``datasets.Dataset`` are taken too.
 """
 
 _RETURNS = """
@@ -86,7 +90,10 @@ dict
     ``precision``, ``recall``, ``f1`` (percent), ``true_positives``, ``predicted``, ``gold`` of triplets; the same six
     for ``pair``, ``aspect``, ``opinion``, ``aspect_polarity``, ``polarity`` (by label, with their ``macro_f1``),
     ``single_word``, ``multi_word`` and ``relaxed`` (token indices only); ``duplicate_predictions`` and
-    ``duplicate_references``; ``signature``.
+    ``duplicate_references``; ``unparsed_predictions``, the number of pieces of text that could not be read, each a
+    wrong prediction in the first six, in ``pair`` and in ``relaxed``; ``different_tokens``, the number of predictions
+    whose tokens are not those of their reference; ``signature``. Without polarity, everything that has to do with it
+    is None.
 
 Examples
 --------
@@ -109,6 +116,8 @@ _DEFINITION = Definition(
 
 # The components without polarity, which every record has.
 _TERM_COMPONENTS = ("pair", *TERMS)
+# The components in which text that could not be read is a wrong prediction.
+_WITH_UNPARSED = ("triplet", "pair", "relaxed")
 _HEADLINE = ("precision", "recall", "f1")
 _KINDS = ("wrong_polarity", "wrong_aspect_boundary", "wrong_opinion_boundary", "wrong_pairing")
 
@@ -217,9 +226,20 @@ class Components(NamedTuple):
     compared: Matches
 
 
-def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: bool) -> Components:
-    """Count all components, by sentence (Peng et al. 2019, section 4)."""
-    split = triplets.n_predicted
+def count_unparsed(predictions: Struct, order: np.ndarray) -> np.ndarray:
+    """The pieces of text that could not be read, by reference: shape (n_documents,)."""
+    unparsed = np.zeros(len(order), np.int64)
+    unparsed[order] = np.maximum(predictions["unparsed"], 0)
+    return unparsed
+
+
+def count(triplets: Triplets, unparsed: np.ndarray, duplicates: str, with_polarity: bool) -> Components:
+    """Count all components, by sentence (Peng et al. 2019, section 4).
+
+    A piece of text that could not be read is a wrong prediction of a triplet and of a pair, as in the scorers of
+    generative models (Zhang et al. 2021, "Towards Generative Aspect-Based Sentiment Analysis").
+    """
+    n_documents, split = len(unparsed), triplets.n_predicted
     document = triplets.document
 
     def matched(*columns: np.ndarray, repeats: str = "set") -> Matches:
@@ -235,7 +255,7 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
         "opinion": matched(opinion).table(n_documents),
     }
     if not with_polarity:
-        return Components(list(tables), stack_tables(tables.values()), matched(aspect, opinion), pairs)
+        return Components(list(tables), _stack(tables, unparsed), matched(aspect, opinion), pairs)
 
     different = matched(aspect, opinion, polarity)
     compared = different if duplicates == "set" else matched(aspect, opinion, polarity, repeats=duplicates)
@@ -249,7 +269,15 @@ def count(triplets: Triplets, n_documents: int, duplicates: str, with_polarity: 
     tables["single_word"], tables["multi_word"] = by_length[:, 0], by_length[:, 1]
     if triplets.spans is not None:
         tables["relaxed"] = _count_relaxed(triplets, triplets.spans, different, n_documents)
-    return Components(list(tables), stack_tables(tables.values()), different, compared)
+    return Components(list(tables), _stack(tables, unparsed), different, compared)
+
+
+def _stack(tables: dict[str, np.ndarray], unparsed: np.ndarray) -> np.ndarray:
+    """The tables of all components as one, with the text that could not be read among the predicted."""
+    if unparsed.any():
+        for name in tables.keys() & set(_WITH_UNPARSED):
+            tables[name][:, PREDICTED] += unparsed
+    return stack_tables(tables.values())
 
 
 def _count_relaxed(triplets: Triplets, terms: tuple[Spans, Spans], different: Matches, n_documents: int) -> np.ndarray:
@@ -259,33 +287,13 @@ def _count_relaxed(triplets: Triplets, terms: tuple[Spans, Spans], different: Ma
     """
     left, right = (different.example[different.counts[:, side] > 0] for side in (PREDICTED, GOLD))
     group = encode(triplets.document, triplets.polarity)
-    aspects, opinions = ([spans.take(side) for side in (left, right)] for spans in terms)
-    edges = overlaps(aspects[0], group[left], aspects[1], group[right])
-    both = _share_token(opinions[0], opinions[1], edges.left, edges.right)
-    pairs = edges.left[both], edges.right[both]
-    chosen = align(*pairs, len(left), len(right), [most_pairs(pairs[0])])
+    sides = [[spans.take(side) for spans in terms] for side in (left, right)]
+    edges = overlaps_in_all(sides[0], group[left], sides[1], group[right])
+    chosen = align(edges.left, edges.right, len(left), len(right), [most_pairs(edges.left)])
     table = different.table(n_documents)
-    aligned = triplets.document[left[pairs[0][chosen]]]
+    aligned = triplets.document[left[edges.left[chosen]]]
     table[:, TRUE_POSITIVES] = np.bincount(aligned, minlength=n_documents)
     return table
-
-
-def _share_token(left: Spans, right: Spans, left_at: np.ndarray, right_at: np.ndarray) -> np.ndarray:
-    """Whether two spans share a token, for many pairs of spans, none of them empty.
-
-    Spans without a gap are compared by their first and last tokens, the few others token by token.
-    """
-    sides = ((left, left_at), (right, right_at))
-    first = [side.tokens[side.offsets[:-1]][at] for side, at in sides]
-    last = [side.tokens[side.offsets[1:] - 1][at] for side, at in sides]
-    found = np.asarray(np.maximum(*first) <= np.minimum(*last))
-    has_gap = np.logical_or(
-        *(end - start >= side.lengths[at] for (side, at), start, end in zip(sides, first, last, strict=True))
-    )
-    for pair in np.flatnonzero(found & has_gap).tolist():
-        tokens = [side.tokens[side.offsets[at[pair]] : side.offsets[at[pair] + 1]] for side, at in sides]
-        found[pair] = not set(tokens[0].tolist()).isdisjoint(tokens[1].tolist())
-    return found
 
 
 # --- score ------------------------------------------------------------------------------------------------------------
@@ -323,58 +331,49 @@ def score(names: list[str], counts: np.ndarray) -> dict[str, Any]:
 # --- items in error ---------------------------------------------------------------------------------------------------
 
 
-class _Item(NamedTuple):
-    """A triplet as errors compare it; `spans` are the token sets of aspect and opinion, None where terms are text."""
-
-    at: int
-    document: int
-    terms: tuple[int, int]
-    polarity: int
-    spans: tuple[frozenset[int], frozenset[int]] | None
-
-
-class _Gold(NamedTuple):
-    """The different gold aspects, opinions and pairs of a sentence."""
-
-    aspects: set[int]
-    opinions: set[int]
-    pairs: set[tuple[int, int]]
-
-
-def _item(triplets: Triplets, at: int) -> _Item:
-    spans = None
-    if triplets.spans is not None:
-        spans = tuple(frozenset(s.tokens[s.offsets[at] : s.offsets[at + 1]].tolist()) for s in triplets.spans)
-    terms = int(triplets.terms[0][at]), int(triplets.terms[1][at])
-    return _Item(at, int(triplets.document[at]), terms, int(triplets.polarity[at]), spans)  # type: ignore[arg-type]
-
-
-def _relate(predicted: _Item, gold: _Item, of_sentence: _Gold, with_polarity: bool) -> Relation:
-    """The kinds of error between two triplets, and the mean Dice of their terms; None where they are unrelated.
+def _relate(
+    edges: Edges, triplets: Triplets, sides: Sequence[np.ndarray], is_mispaired: np.ndarray, with_polarity: bool
+) -> Relations:
+    """The kinds of error between triplets, and the mean Dice of their terms.
 
     Two triplets are related if both terms overlap, or if one does and both predicted terms are gold terms that are no
     gold pair. Overlap of terms given as text is unknown, so only equal ones overlap.
+
+    Parameters
+    ----------
+    edges : Edges
+        Pairs that share a token of the aspect or of the opinion.
+    triplets : Triplets
+    sides : sequence of two ndarray of int
+        Indices of the predicted and of the gold triplets in question.
+    is_mispaired : ndarray of bool
+        For each of these predicted triplets, whether its terms are gold terms of the sentence that are no gold pair.
+    with_polarity : bool
     """
-    same = [predicted.terms[term] == gold.terms[term] for term in (0, 1)]
-    closeness = [float(equal) for equal in same]
-    if predicted.spans is not None and gold.spans is not None:
-        closeness = [
-            2 * len(left & right) / (len(left) + len(right))
-            for left, right in zip(predicted.spans, gold.spans, strict=True)
-        ]
-    if not any(closeness):
-        return None
-    wrong_polarity = with_polarity and predicted.polarity != gold.polarity
-    aspect, opinion = predicted.terms
-    if all(closeness):
-        wrong = [wrong_polarity, not same[0], not same[1], False]
-    elif (
-        aspect in of_sentence.aspects and opinion in of_sentence.opinions and (aspect, opinion) not in of_sentence.pairs
-    ):
-        wrong = [wrong_polarity, False, False, True]
-    else:
-        return None
-    return [kind for kind, is_wrong in zip(_KINDS, wrong, strict=True) if is_wrong], sum(closeness) / 2
+    left, right = sides[0][edges.left], sides[1][edges.right]
+    sizes = [np.ones(len(each), np.int64) for each in triplets.terms]
+    if triplets.spans is not None:
+        sizes = [each.lengths for each in triplets.spans]
+    closeness = [2 * shared / (size[left] + size[right]) for shared, size in zip(edges.shared, sizes, strict=True)]
+    wrong_polarity = triplets.polarity[left] != triplets.polarity[right]
+    overlap = np.minimum(*closeness) > 0
+    mispaired = ~overlap & is_mispaired[edges.left]
+    wrong = [
+        wrong_polarity & with_polarity,
+        overlap & (closeness[0] < 1),
+        overlap & (closeness[1] < 1),
+        mispaired,
+    ]
+    return Relations(overlap | mispaired, np.stack(wrong), (closeness[0] + closeness[1]) / 2)
+
+
+def _find_mispaired(triplets: Triplets, chosen: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Whether the terms of each chosen triplet are gold terms of its sentence that are no gold pair."""
+    aspect, opinion, pair = (
+        encode(triplets.document, *terms) for terms in (triplets.terms[:1], triplets.terms[1:], triplets.terms)
+    )
+    of_gold = [np.isin(codes[chosen], codes[gold]) for codes in (aspect, opinion, pair)]
+    return np.asarray(of_gold[0] & of_gold[1] & ~of_gold[2])
 
 
 # --- the metric -------------------------------------------------------------------------------------------------------
@@ -382,11 +381,13 @@ def _relate(predicted: _Item, gold: _Item, of_sentence: _Gold, with_polarity: bo
 
 @dataclass(frozen=True)
 class _Counted(Counted):
-    """The triplets and their counts."""
+    """The triplets and their counts; `unparsed` has the number of pieces that could not be read, by reference."""
 
     triplets: Triplets
+    unparsed: np.ndarray
     with_polarity: bool
     components: Components
+    different_tokens: int
 
 
 class AsteMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
@@ -400,43 +401,48 @@ class AsteMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> _Counted:
         order, pairing = pair_records(predictions["id"], references["id"])
         duplicates = options["duplicates"]
-        as_text = _check_both(predictions, references, order)
+        as_text, different_tokens = _check_both(predictions, references, order, pairing)
         if as_text and duplicates != "set":
             raise ValueError(
                 f"duplicates: {duplicates!r} needs token indices, expected 'set' with terms given as text, "
                 f"which cannot tell two places of a term apart"
             )
-        with_polarity = all((side["triplets"].items["polarity"] >= 0).all() for side in (predictions, references))
+        with_polarity = options["polarity"] and _have_polarity(predictions, references)
         triplets = collect_triplets(predictions, references, order, as_text, options["ignore_case"])
         choices = {"pairing": pairing, "match": "text" if as_text else "tokens", "duplicates": duplicates}
         if as_text:
             choices["ignore_case"] = yes_or_no(options["ignore_case"])
         if not with_polarity:
             choices["polarity"] = "none"
+        unparsed = count_unparsed(predictions, order)
         return _Counted(
             document_names(references["id"], pairing),
             group_codes(options["groups"], len(references)),
             choices,
-            (triplets.n_predicted, len(triplets.document) - triplets.n_predicted),
+            (triplets.n_predicted + int(unparsed.sum()), len(triplets.document) - triplets.n_predicted),
             triplets,
+            unparsed,
             with_polarity,
-            count(triplets, len(references), duplicates, with_polarity),
+            count(triplets, unparsed, duplicates, with_polarity),
+            different_tokens,
         )
 
     def _score(self, counted: _Counted, options: dict[str, Any]) -> dict[str, Any]:
         """Score the counts.
 
-        If either side has no polarity, pairs alone are scored, also against a side that has polarity. Triplets (pairs)
-        equal to an earlier one of their sentence are ``duplicate_predictions`` and ``duplicate_references`` in every
-        mode.
+        Without polarity, pairs alone are scored. Triplets (pairs) equal to an earlier one of their sentence are
+        ``duplicate_predictions`` and ``duplicate_references`` in every mode.
         """
         components = counted.components
         result = score(components.names, components.table.sum(axis=0))
         if counted.triplets.spans is not None and not counted.with_polarity:
             result["relaxed"] = None
         n_different = components.different.counts.astype(bool).sum(axis=0)
-        result["duplicate_predictions"] = counted.n_items[0] - int(n_different[PREDICTED])
-        result["duplicate_references"] = counted.n_items[1] - int(n_different[GOLD])
+        n_predicted, n_triplets = counted.triplets.n_predicted, len(counted.triplets.document)
+        result["duplicate_predictions"] = n_predicted - int(n_different[PREDICTED])
+        result["duplicate_references"] = n_triplets - n_predicted - int(n_different[GOLD])
+        result["unparsed_predictions"] = int(counted.unparsed.sum())
+        result["different_tokens"] = counted.different_tokens
         return result
 
     def _statistics(self, counted: list[_Counted]) -> Statistics:
@@ -461,27 +467,30 @@ class AsteMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate 
         """
         triplets, components, with_polarity = counted.triplets, counted.components, counted.with_polarity
         matches = components.compared if options["duplicates"] == "count" else components.different
+        terms: Sequence[Spans]
+        if triplets.spans is None:
+            # A term given as text stands as one token, so that equal terms overlap.
+            terms = [Spans(np.arange(len(each) + 1), each) for each in triplets.terms]
+        else:
+            terms = triplets.spans
+        found = leftovers(matches)
+        sides = [chosen for _, chosen in found]
         predicted, gold = (
-            {document: [_item(triplets, at) for at in items] for document, items in side.items()}
-            for side in leftovers(matches)
+            Items(document, chosen, triplets.show, [each.take(chosen) for each in terms]) for document, chosen in found
         )
-        of_sentence: dict[int, _Gold] = {}
-        in_gold = components.different.counts[:, GOLD] > 0
-        for at in components.different.example[in_gold].tolist():
-            aspect, opinion = int(triplets.terms[0][at]), int(triplets.terms[1][at])
-            here = of_sentence.setdefault(int(triplets.document[at]), _Gold(set(), set(), set()))
-            here.aspects.add(aspect)
-            here.opinions.add(opinion)
-            here.pairs.add((aspect, opinion))
+        in_gold = components.different.example[components.different.counts[:, GOLD] > 0]
+        is_mispaired = _find_mispaired(triplets, sides[0], in_gold)
         component = "triplet" if with_polarity else "pair"
-        errors = error_records(
+        errors = unparsed_records(component, counted.ids, counted.unparsed) + error_records(
             component,
             counted.ids,
             predicted,
             gold,
-            lambda p, g: _relate(p, g, of_sentence[g.document], with_polarity),
-            lambda item: triplets.show(item.at),
+            lambda edges: _relate(edges, triplets, sides, is_mispaired, with_polarity),
+            _KINDS,
         )
+        place = {name: at for at, name in enumerate(counted.ids)}
+        errors.sort(key=lambda error: place[error["record"]])
         return {
             "errors": errors,
             "matched": matched_records(component, counted.ids, matches, triplets.show),
@@ -489,8 +498,47 @@ class AsteMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate 
         }
 
 
-def _check_both(predictions: Struct, references: Struct, order: np.ndarray) -> bool:
-    """Whether terms are text; checks what batches and sides show only together.
+def _have_polarity(predictions: Struct, references: Struct) -> bool:
+    """Whether triplets have polarity, which those of a side all have or all lack.
+
+    A side without triplets says nothing. If neither side has any, triplets count as having polarity. A warning names
+    the keys of triplets without polarity, of which one may be polarity under another name.
+
+    Raises
+    ------
+    ValueError
+        The triplets of one side have polarity, and those of the other have none.
+    """
+    sides = {"predictions": predictions, "references": references}
+    filled = {name: side for name, side in sides.items() if len(side["triplets"].items)}
+    found = {name: bool(side["triplets"].items["polarity"][0] >= 0) for name, side in filled.items()}
+    if len(set(found.values())) > 1:
+        (lacking,) = (name for name, has_polarity in found.items() if not has_polarity)
+        (other,) = found.keys() - {lacking}
+        first = int(filled[lacking]["triplets"].owners[0])
+        raise ValueError(
+            f"{lacking}[{first}].triplets[0].polarity: {missing_polarity(filled[lacking], 0, f'the {other}')}; "
+            f"polarity=False scores pairs without it"
+        )
+    for name, side in filled.items():
+        keys = next(filter(None, side["other_keys"].tolist()), None)
+        if keys and not found[name]:
+            warnings.warn(
+                f"{name}: triplets have no polarity, but have {keys}; pairs alone are scored, as with polarity=False",
+                stacklevel=2,
+            )
+    return all(found.values())
+
+
+def _check_both(predictions: Struct, references: Struct, order: np.ndarray, pairing: str) -> tuple[bool, int]:
+    """Check what batches and sides show only together.
+
+    Returns
+    -------
+    as_text : bool
+        Whether terms are text.
+    different_tokens : int
+        The number of predictions with other tokens than their reference.
 
     Raises
     ------
@@ -508,9 +556,9 @@ def _check_both(predictions: Struct, references: Struct, order: np.ndarray) -> b
             f"predictions: terms are {kinds['predictions']}, and the references' are {kinds['references']}, "
             f"expected the same kind on both sides"
         )
-    if "text" in kinds.values():
-        return True
-    check_indices(predictions, references["tokens"][order], Places.of_batch("predictions"), mistakes)
-    mistakes.raise_first()
-    check_token_numbers(predictions["tokens"], references["tokens"], order)
-    return False
+    as_text = "text" in kinds.values()
+    different_tokens = compare_tokens(predictions["tokens"], references["tokens"], order, pairing, not as_text)
+    if not as_text:
+        check_indices(predictions, references["tokens"]["number"][order], Places.of_batch("predictions"), mistakes)
+        mistakes.raise_first()
+    return as_text, different_tokens

@@ -7,11 +7,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from conftest import ROOT, benchmark_file, expected, load, perturbed
+from conftest import ROOT, benchmark_file, expected, load, looks_like_a_mask, perturbed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spanscore.formats.aste import read
+from spanscore.formats.aste import parse_generated, read
 
 SETS = ("14lap", "14res", "15res", "16res")
 RATES = ("precision", "recall", "f1")
@@ -158,7 +158,7 @@ def test_every_row_of_real_files_against_the_oracle(real, mode):
     assert_close(score(predictions, references, duplicates=mode), oracle(tuples(predictions), tuples(references), mode))
 
 
-spans = st.lists(st.integers(0, 4), min_size=1, max_size=3)
+spans = st.lists(st.integers(0, 4), min_size=1, max_size=3).filter(lambda span: not looks_like_a_mask(span))
 triplets = st.lists(st.tuples(spans, spans, st.sampled_from(["POS", "NEG", "NEU", "CON"])), max_size=5)
 corpora = st.lists(st.tuples(triplets, triplets), min_size=1, max_size=4)
 
@@ -188,10 +188,10 @@ def test_a_corpus_against_itself_is_perfect(corpus):
 @given(corpora, st.randoms(use_true_random=False), st.sampled_from(["set", "count", "pairs"]))
 def test_order_changes_nothing(corpus, rng, mode):
     def shuffled(sentence):
-        mixed = [
-            (rng.sample(aspect, len(aspect)), rng.sample(opinion, len(opinion)) + opinion[:1], polarity)
-            for aspect, opinion, polarity in sentence
-        ]
+        mixed = []
+        for aspect, opinion, polarity in sentence:
+            more = opinion[:1] if max(opinion) > 1 else []
+            mixed.append((rng.sample(aspect, len(aspect)), rng.sample(opinion, len(opinion)) + more, polarity))
         return rng.sample(mixed, len(mixed))
 
     moved = rng.sample([tuple(map(shuffled, pair)) for pair in corpus], len(corpus))
@@ -263,7 +263,7 @@ def test_a_worked_example():
         {"id": 0, "true_positives": 1, "predicted": 3, "gold": 2},
         {"id": 1, "true_positives": 0, "predicted": 1, "gold": 1},
     ]
-    assert result["signature"] == "aste|v:1.0.0|pairing:position|match:tokens|duplicates:set"
+    assert result["signature"] == "aste|v:2.0.0|pairing:position|match:tokens|duplicates:set"
     assert "no_gold" not in result
 
 
@@ -277,7 +277,7 @@ def test_text_is_folded():
     assert score([[("Cafe", "good", "POS")]], [[("cafe", "good", "POS")]])["f1"] == 0
     folded = score([[("Cafe", "good", "POS")]], [[("cafe", "good", "POS")]], ignore_case=True)
     assert folded["f1"] == 100
-    assert folded["signature"] == "aste|v:1.0.0|pairing:position|match:text|duplicates:set|ignore_case:yes"
+    assert folded["signature"] == "aste|v:2.0.0|pairing:position|match:text|duplicates:set|ignore_case:yes"
 
 
 def test_a_term_twice_in_a_sentence_is_one_item_of_text():
@@ -291,7 +291,19 @@ def test_a_term_twice_in_a_sentence_is_one_item_of_text():
 
 @pytest.mark.parametrize(
     ("word", "label"),
-    [("positive", "POS"), ("NEGATIVE", "NEG"), ("Neutral", "NEU"), ("conflict", "CON"), ("Con", "CON"), ("CON", "CON")],
+    [
+        ("positive", "POS"),
+        ("NEGATIVE", "NEG"),
+        ("Neutral", "NEU"),
+        ("conflict", "CON"),
+        ("Con", "CON"),
+        ("CON", "CON"),
+        ("pos", "POS"),
+        ("Neg", "NEG"),
+        (" neu\t", "NEU"),
+        ("\u00a0POS\r\n", "POS"),
+        (b"neutral", "NEU"),
+    ],
 )
 def test_names_of_polarities(word, label):
     assert score([[([0], [1], word)]], [[([0], [1], label)]])["f1"] == 100
@@ -307,20 +319,99 @@ def test_conflict_is_a_row_only_where_it_occurs():
 WITHOUT = ("aspect_polarity", "polarity", "single_word", "multi_word", "relaxed", *RATES, *COUNTS)
 
 
-@pytest.mark.parametrize("bare", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("bare", [(True, True), (True, False), (False, True), (False, False)])
 def test_without_polarity_pairs_stand_alone(bare):
     sides = [
         [[t[:2] if is_bare else t for t in sentence] for sentence in side]
         for side, is_bare in zip((PREDICTED, GOLD), bare, strict=True)
     ]
-    result = score(*sides, per_document=True)
+    options = {} if all(bare) else {"polarity": False}
+    result = score(*sides, per_document=True, **options)
     full = score(PREDICTED, GOLD)
     assert all(result[name] is None for name in WITHOUT)
     for name in ("pair", "aspect", "opinion"):
         assert result[name] == full[name]
     assert [counts(row) for row in result["per_document"]] == [[1, 3, 2], [1, 1, 1]]
     assert result["signature"].endswith("polarity:none")
-    assert {error["component"] for error in score(*sides, return_errors=True)["errors"]} == {"pair"}
+    assert {error["component"] for error in score(*sides, return_errors=True, **options)["errors"]} == {"pair"}
+
+
+@pytest.mark.parametrize("lacking", ["predictions", "references"])
+def test_polarity_on_one_side_only_is_an_error(lacking):
+    bare = [[{"aspect": [0], "opinion": [1], "label": "POS", "score": 1}], [], [([2], [3])]]
+    full = [[], [([2], [3], "POS")], []]
+    other = ({"predictions", "references"} - {lacking}).pop()
+    words = (
+        f"{lacking}[1].triplets[0].polarity: missing, expected one of POS, NEG, NEU, as the {other} have one; "
+        "the triplet has 'label', 'score'; polarity=False scores pairs without it"
+    )
+    for batches in ([0, 1, 2], [0, 2]):
+        metric = load("aste")
+        metric.add_batch(**{lacking: [[]], other: [[]]})
+        for start, end in zip(batches, [*batches[1:], 3], strict=True):
+            metric.add_batch(**{lacking: bare[start:end], other: full[start:end]})
+        with pytest.raises(ValueError) as caught:
+            metric.compute()
+        assert str(caught.value) == words
+        assert metric.compute(polarity=False)["signature"].endswith("|polarity:none")
+    with pytest.raises(
+        ValueError, match=r"\.polarity: missing, expected one of POS, NEG, NEU, as the \w+ have one; pol"
+    ):
+        score(**{lacking: [[([0], [1])]], other: [[([0], [1], "POS")]]})
+
+
+def test_polarity_on_some_triplets_only_names_the_other_keys():
+    some = [[([0], [1], "POS")], [([0], [1], "POS"), {"aspect": [0], "opinion": [1], "pol": "POS"}]]
+    words = (
+        r"^predictions\[1\]\.triplets\[1\]\.polarity: missing, .* as other triplets have one; the triplet has 'pol'$"
+    )
+    with pytest.raises(ValueError, match=words):
+        score(some, some)
+    metric = load("aste")
+    metric.add_batch(predictions=some[:1], references=some[:1])
+    metric.add_batch(predictions=[some[1][1:]], references=[some[1][:1]])
+    with pytest.raises(ValueError, match=words.replace(r"\[1\]\.p", r"\[0\]\.p")):
+        metric.compute()
+
+
+def test_sides_without_triplets_say_nothing_about_polarity():
+    full, bare = [[([0], [1], "POS")], []], [[], [([0], [1])]]
+    for sides, f1 in [((full, [[], []]), 0), (([[], []], full), 0), (([[], []], [[], []]), 0)]:
+        result = score(*sides)
+        assert result["f1"] == f1 and "polarity:" not in result["signature"]
+    for sides in ((bare, [[], []]), ([[], []], bare), (bare, bare)):
+        result = score(*sides)
+        assert result["f1"] is None and result["signature"].endswith("|polarity:none")
+
+
+def test_sentiment_is_another_name_of_polarity():
+    named = [[{"aspect": [0], "opinion": [2], "sentiment": "positive"}]]
+    assert score(named, GOLD[:1])["true_positives"] == 1
+    assert score({"triplets": [{"aspect": [[0]], "opinion": [[2]], "sentiment": ["POS"]}]}, GOLD[:1])["f1"] > 0
+    both = [[{**named[0][0], "polarity": "NEG"}]]
+    with pytest.raises(ValueError, match=r"^predictions\[0\]\.triplets\[0\]\.\w+: '\w+' contradicts"):
+        score(both, GOLD[:1])
+
+
+def test_polarity_under_a_name_that_is_not_known_is_told():
+    named = [[{"aspect": [0], "opinion": [2], "label": "POS"}]]
+    with pytest.warns(UserWarning, match="^predictions: triplets have no polarity, but have 'label'; pairs alone are"):
+        assert aste.compute(predictions=named, references=named)["f1"] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        assert aste.compute(predictions=named, references=named, polarity=False)["pair"]["f1"] == 100
+        assert aste.compute(predictions=[[([0], [2])]], references=[[([0], [2])]])["pair"]["f1"] == 100
+
+
+@given(corpora)
+def test_without_polarity_the_score_is_that_of_pairs(corpus):
+    predictions, references = sides_of(corpus)
+    full, pairs = score(predictions, references), score(predictions, references, polarity=False)
+    assert [pairs[name] for name in ("pair", "aspect", "opinion")] == [full[n] for n in ("pair", "aspect", "opinion")]
+    assert all(pairs[name] is None for name in WITHOUT)
+    bare = [[[t[:2] for t in sentence] for sentence in side] for side in (predictions, references)]
+    if any(predictions) or any(references):
+        assert score(*bare) == pairs
 
 
 def test_relaxed_is_absent_with_text_and_none_without_polarity():
@@ -436,6 +527,171 @@ def test_every_pair_of_errors_is_of_its_kind(corpus):
         assert singles.get(error["kind"], not any(singles.values()))
 
 
+# --- text that could not be read --------------------------------------------------------------------------------------
+
+MARKED = [{"id": "b", "triplets": PREDICTED[1]}, {"id": "a", "triplets": PREDICTED[0], "unparsed": 2}]
+MARKED_GOLD = [{"id": "a", "triplets": GOLD[0]}, {"id": "b", "triplets": GOLD[1]}]
+
+
+def test_unparsed_text_is_wrong_predictions():
+    plain = score([{**p, "unparsed": None} for p in MARKED], MARKED_GOLD)
+    result = score(MARKED, MARKED_GOLD, per_document=True)
+    assert counts(plain) == [1, 4, 3] and plain["unparsed_predictions"] == 0
+    assert counts(result) == [1, 6, 3] and result["unparsed_predictions"] == 2
+    assert result["precision"] == pytest.approx(100 / 6) and result["recall"] == plain["recall"]
+    assert counts(result["pair"]) == [2, 6, 3]
+    assert counts(result["relaxed"]) == [2, 6, 3]
+    for name in ("aspect", "opinion", "aspect_polarity", "polarity", "single_word", "multi_word"):
+        assert result[name] == plain[name]
+    assert [row["predicted"] for row in result["per_document"]] == [5, 1]
+    assert result["signature"] == plain["signature"]
+
+
+def test_the_precision_of_a_text_that_could_be_read_in_part():
+    record = parse_generated("(screen, dim, negative); (price, low, great); nonsense")
+    result = score([record], [[("screen", "dim", "NEG")]])
+    assert result["precision"] == pytest.approx(100 / 3) and result["recall"] == 100
+
+
+def test_without_polarity_unparsed_text_counts_in_pairs_alone():
+    result = score(MARKED, MARKED_GOLD, polarity=False, per_document=True)
+    assert counts(result["pair"]) == [2, 6, 3]
+    assert counts(result["aspect"]) == [2, 3, 3]
+    assert all(result[name] is None for name in WITHOUT)
+    assert [row["predicted"] for row in result["per_document"]] == [5, 1]
+
+
+@given(corpora, st.lists(st.integers(0, 3), min_size=4, max_size=4), st.sampled_from(["set", "count", "pairs"]))
+def test_unparsed_text_adds_to_the_predicted_whatever_the_mode(corpus, unparsed, mode):
+    predictions, references = sides_of(corpus)
+    marked = [{"triplets": t, "unparsed": n} for t, n in zip(predictions, unparsed, strict=False)]
+    plain, result = (score(side, references, duplicates=mode, per_document=True) for side in (predictions, marked))
+    n = [record["unparsed"] for record in marked]
+    rows = zip(plain["per_document"], result["per_document"], n, strict=True)
+    assert all(row == {**before, "predicted": before["predicted"] + more} for before, row, more in rows)
+    for name, row in (("f1", result), *((name, result[name]) for name in ("pair", "relaxed"))):
+        before = plain if name == "f1" else plain[name]
+        assert counts(row) == [before["true_positives"], before["predicted"] + sum(n), before["gold"]]
+    assert result["duplicate_predictions"] == plain["duplicate_predictions"]
+    assert result["unparsed_predictions"] == sum(n)
+
+
+def test_unparsed_text_alone_is_a_prediction():
+    with pytest.warns(UserWarning, match="the references hold no triplet"):
+        result = aste.compute(predictions=[{"triplets": [], "unparsed": 1}], references=[[]])
+    assert result["no_gold"] is True and counts(result) == [0, 1, 0]
+    result = score([{"triplets": [], "unparsed": 1}], [[([0], [1], "POS")]], return_errors=True)
+    assert counts(result) == [0, 1, 1] and result["f1"] == 0 and "no_gold" not in result
+    assert [error["kind"] for error in result["errors"]] == ["unparsed", "missed"]
+    result = score([{"triplets": [], "unparsed": 1}], [[([0], [1])]])
+    assert result["f1"] is None and counts(result["pair"]) == [0, 1, 1]
+
+
+def test_unparsed_text_in_a_reference_is_an_error():
+    with pytest.raises(ValueError, match=r"^references\[1\]\.unparsed: 2, expected 0"):
+        score(GOLD, [{"triplets": GOLD[0], "unparsed": 0}, {"triplets": GOLD[1], "unparsed": 2}])
+
+
+@pytest.mark.parametrize("polarity", [True, False])
+def test_unparsed_text_is_listed_and_can_be_mended(polarity):
+    result = score(MARKED, MARKED_GOLD, return_errors=True, polarity=polarity)
+    component = "triplet" if polarity else "pair"
+    assert result["errors"][0] == {
+        "record": "a",
+        "component": component,
+        "kind": "unparsed",
+        "prediction": None,
+        "reference": None,
+        "number": 2,
+    }
+    assert [error["record"] for error in result["errors"]] == sorted(error["record"] for error in result["errors"])
+    (row,) = (row for row in result["error_kinds"] if row["kind"] == "unparsed")
+    plain = score([{**p, "unparsed": 0} for p in MARKED], MARKED_GOLD, polarity=polarity)
+    assert row["errors"] == 2 and row["f1"] == pytest.approx((plain if polarity else plain["pair"])["f1"])
+
+
+def test_unparsed_text_counts_in_intervals_and_comparisons():
+    options = {"confidence_level": 0.9, "n_resamples": 50}
+    whole = score(MARKED, MARKED_GOLD, **options)["confidence_intervals"]
+    assert whole["precision"][0] == 0 and whole["precision"][1] < 25
+    plain = [{**p, "unparsed": 0} for p in MARKED]
+    statistics = aste.statistics(predictions=[MARKED, plain], references=MARKED_GOLD)
+    assert statistics.observed(0)[0] == pytest.approx(100 / 6) and statistics.observed(1)[0] == 25
+
+
+def test_unparsed_text_comes_through_batches_and_columns():
+    metric = load("aste")
+    for record, gold in zip(MARKED, MARKED_GOLD, strict=True):
+        metric.add(prediction=record, reference=gold)
+    expected = score(MARKED, MARKED_GOLD)
+    assert metric.compute() == expected
+    columns = {key: [record.get(key) for record in MARKED] for key in ("id", "triplets", "unparsed")}
+    assert score(columns, MARKED_GOLD) == expected
+
+
+def published_counts(predictions, references):
+    """Counts as published scorers of generated text have them: different strings of a sentence, right or wrong."""
+    total = Counter()
+    for predicted, gold in zip(predictions, references, strict=True):
+        predicted, gold = set(predicted), set(gold)
+        total += Counter(right=len(predicted & gold), predicted=len(predicted), gold=len(gold))
+    return [total["right"], total["predicted"], total["gold"]]
+
+
+LINEARISED = {
+    "GAS": ("({}, {}, {})".format, "; ", {}),
+    "bars": ("{} | {} | {}".format, "; ", {}),
+    "Paraphrase": (lambda a, o, p: f"It is {p} because {a} is {o}", " [SSEP] ", True),
+    "MvP": (lambda a, o, p: f"[A] {a} [O] {o} [S] {p}", " [SSEP] ", True),
+    "DLO": (lambda a, o, p: f"[S] {p} [A] {a} [O] {o}", " [SSEP] ", True),
+    "PASTE": ("{} ; {} ; {}".format, " | ", {}),
+    "Python": (lambda a, o, p: repr((a, o, p)), ", ", {}),
+    "JSON": (lambda a, o, p: json.dumps([a, o, p]), ", ", {}),
+}
+
+
+@pytest.mark.parametrize("form", LINEARISED)
+def test_generated_text_scores_as_published_scorers_have_it(form, tmp_path):
+    """Imperfect copies of 14lap as text, with every seventh piece broken."""
+    gold_path = benchmark_file("aste/v2/14lap/test_triplets.txt")
+    path = tmp_path / "predictions.txt"
+    path.write_text(perturbed("aste", gold_path))
+    linearise, separator, simple_words = LINEARISED[form]
+    words = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+    if simple_words:
+        words = {"POS": "great", "NEG": "bad", "NEU": "ok"}
+
+    def strings(records):
+        return [
+            [
+                linearise(
+                    *(" ".join(record["tokens"][i] for i in t[n]) for n in ("aspect", "opinion")), words[t["polarity"]]
+                )
+                for t in record["triplets"]
+            ]
+            for record in records
+        ]
+
+    gold, predicted = strings(read(gold_path).records), strings(read(path).records)
+    place = 0
+    for sentence in predicted:
+        for at in range(len(sentence)):
+            place += 1
+            if place % 7 == 0:
+                # Different strings, as published scorers fold equal ones.
+                sentence[at] = f"nonsense {place}" if form != "JSON" else json.dumps([f"nonsense {place}"])
+    as_list = "[{}]" if form in ("Python", "JSON") else "{}"
+    texts, gold_texts = ([as_list.format(separator.join(sentence)) for sentence in side] for side in (predicted, gold))
+    records = [parse_generated(text) for text in texts]
+    references = [parse_generated(text) for text in gold_texts]
+    assert all(record["unparsed"] == 0 for record in references)
+    assert sum(record["unparsed"] for record in records) == place // 7
+    result = score(records, references)
+    assert counts(result) == published_counts(predicted, gold)
+    (tmp_path / "generated.txt").write_text("\n".join(texts) + "\n")
+    assert read(tmp_path / "generated.txt").records == records
+
+
 # --- mistakes ---------------------------------------------------------------------------------------------------------
 
 GOOD = {"id": "a", "tokens": ["w"] * 8, "triplets": [{"aspect": [0], "opinion": [1, 2], "polarity": "POS"}]}
@@ -478,7 +734,7 @@ MISTAKES = [
     (altered("aspect", ["0"]), ".triplets[0].aspect[0]: '0' is not a token index (a whole number from 0)"),
     (altered("aspect", [-1]), ".triplets[0].aspect[0]: -1 is not a token index (a whole number from 0)"),
     (altered("aspect", [None]), ".triplets[0].aspect[0]: None is not a token index (a whole number from 0)"),
-    (altered("aspect", [10**20]), ".triplets[0].aspect[0]: 100000000000000000000 is not a token index"),
+    (altered("aspect", [10**20]), ".triplets[0].aspect[0]: 100000000000000000000 is too large, expected a token index"),
     (altered("aspect", [8]), ".triplets[0].aspect[0]: 8 is past the end, expected an index below 8"),
     (altered("aspect", " "), ".triplets[0].aspect: ' ' is blank, expected the text of an aspect"),
     (altered("aspect", "w"), ".triplets[0].aspect: text among terms given as token indices"),
@@ -487,7 +743,13 @@ MISTAKES = [
     (altered("opinion", []), ".triplets[0].opinion: [] is empty, expected the token indices of an opinion"),
     (altered("opinion", "w"), ".triplets[0].opinion: text among terms given as token indices"),
     (altered("polarity", "happy"), ".triplets[0].polarity: 'happy' is not one of POS, NEG, NEU"),
-    (altered("polarity", "pos"), ".triplets[0].polarity: 'pos' is not one of POS, NEG, NEU"),
+    (altered("polarity", ""), ".triplets[0].polarity: '' is not one of POS, NEG, NEU"),
+    (altered("polarity", "great"), ".triplets[0].polarity: 'great' is not one of POS, NEG, NEU"),
+    (altered("aspect", "[0]"), ".triplets[0].aspect: text among terms given as token indices"),
+    ({"triplets": [], "unparsed": -1}, ".unparsed: -1 is not a number of pieces of text that could not be read"),
+    ({"triplets": [], "unparsed": "2"}, ".unparsed: '2' is not a number of pieces"),
+    ({"triplets": [], "unparsed": True}, ".unparsed: True is not a number of pieces"),
+    ({"triplets": [], "unparsed": 0.5}, ".unparsed: 0.5 is not a number of pieces"),
     (altered("polarity", 1), ".triplets[0].polarity: 1 is not one of POS, NEG, NEU"),
     (altered("triplets", [*GOOD["triplets"], {"aspect": [0], "opinion": [1]}]), ".triplets[1].polarity: missing"),
 ]
@@ -509,6 +771,58 @@ def test_a_mistake_is_named_and_what_was_added_stays(side, record, message):
     metric.add(prediction=good, reference=good)
     assert counts(metric.compute()) == [2, 2, 2]
     assert len(metric) == 0
+
+
+@pytest.mark.parametrize("text", ["[0, 1]", "[0,1]", " ( 3 )\n", "(0, 1,)"])
+def test_token_indices_as_text_are_refused(text):
+    sides = {"predictions": [[("screen", "dim", "POS")], [("screen", text, "POS")]], "references": [[], []]}
+    with pytest.raises(ValueError) as caught:
+        aste.compute(**sides)
+    expected = f"predictions[1].triplets[0].opinion: {' '.join(repr(text).split())} is token indices as text"
+    assert str(caught.value).startswith(expected)
+    assert score([[("7", "[sic] 3", "POS")]], [[("7", "[sic] 3", "POS")]])["f1"] == 100
+
+
+TEXTS = {
+    "str": str,
+    "np.str_": np.str_,
+    "bytes": str.encode,
+    "np.bytes_": lambda text: np.bytes_(text.encode()),
+    "bytearray": lambda text: bytearray(text.encode()),
+    "array": np.array,
+}
+
+
+@pytest.mark.parametrize("as_text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("others", [0, 1, 2000])
+def test_text_of_every_type_compares_as_text(as_text, others):
+    gold = [[("screen", "dim", "NEG")]]
+    wrong = [[(as_text("neercs"), as_text("mid"), "NEG")]]
+    right = [[(as_text("screen"), as_text("dim"), "NEG")]]
+    more = [[("a", "b", "POS")]] * others
+    assert score(right + more, gold + more)["f1"] == 100
+    assert score(wrong + more, gold + more)["true_positives"] == others
+    with pytest.raises(ValueError, match=r"text among terms given as token indices"):
+        score([[([0], [1], "NEG")], *right], [[], []])
+    with pytest.raises(ValueError, match=r"token indices among terms given as text"):
+        score([*right, [([0], [1], "NEG")]], [[], []])
+    with pytest.raises(ValueError, match=r"^predictions: terms are text, and the references' are token indices"):
+        score(right, [[([0], [1], "NEG")]])
+
+
+@pytest.mark.parametrize("others", [0, 1, 2000])
+def test_views_of_memory_are_refused(others):
+    more = [[("a", "b", "POS")]] * others
+    with pytest.raises(ValueError, match=r"^predictions\[0\]\.triplets\[0\]\.aspect: <memory at .*> is not an aspect"):
+        score([[(memoryview(b"screen"), "dim", "NEG")], *more], [[], *more])
+
+
+def test_columns_of_triplets_are_triplets():
+    columns = {"aspect": [[0], [4, 5]], "opinion": [[2], [7]], "polarity": ["POS", "NEG"]}
+    assert score([{"triplets": columns}], GOLD[:1])["f1"] == 100
+    assert score([{"triplets": {**columns, "note": "x"}}], GOLD[:1])["f1"] == 100
+    with pytest.raises(ValueError, match=r"^predictions\[0\]\.triplets: .* is not a list of triplets$"):
+        score([{"triplets": {**columns, "polarity": "POS"}}], GOLD[:1])
 
 
 def test_what_only_the_other_side_shows_is_found_at_compute():
@@ -538,6 +852,7 @@ def test_what_only_the_other_side_shows_is_found_at_compute():
         ({"ignore_case": "yes"}, "ignore_case: 'yes' is not true or false"),
         ({"per_document": 1}, "per_document: 1 is not true or false"),
         ({"return_errors": []}, "return_errors: [] is not true or false"),
+        ({"polarity": None}, "polarity: None is not true or false"),
         ({"duplicate": "set"}, "duplicate: not an option of aste_metric, expected one of duplicates, ignore_case"),
     ],
 )
@@ -563,7 +878,12 @@ json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.sampled_from(["", "POS", "w", "happy", "\ud800"]),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["id", "tokens", "triplets", "aspect", "opinion", "polarity", "x"]), inner)
+        | st.dictionaries(
+            st.sampled_from(
+                ["id", "tokens", "triplets", "aspect", "opinion", "polarity", "sentiment", "unparsed", "x"]
+            ),
+            inner,
+        )
     ),
     max_leaves=10,
 )
@@ -580,6 +900,7 @@ def nearly_good(draw):
                 {"triplets": st.lists(good_triplets, max_size=2)},
                 optional={
                     "id": st.sampled_from(["a", "b", 1]),
+                    "unparsed": st.sampled_from([0, 2, None]),
                     "tokens": st.lists(st.just("w"), min_size=4, max_size=6),
                 },
             ),
