@@ -43,6 +43,22 @@ class IntegerSet:
         return found
 
 
+def elements(starts: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All elements of many ranges.
+
+    Parameters
+    ----------
+    starts, sizes : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    owner, element : ndarray of int64
+        The index of the range, increasing, and the element.
+    """
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return owner, starts[owner] + np.arange(len(owner)) - to_offsets(sizes)[:-1][owner]
+
+
 def product(
     left_start: np.ndarray, left_size: np.ndarray, right_start: np.ndarray, right_size: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -16,9 +16,9 @@ import numpy as np
 
 from .columns import Arrays
 from .mistakes import Mistakes, Places, Refused, quote
-from .values import Node, Types
+from .values import Node, Types, is_table, unwrap
 
-NO_RELATION = (None, "Na")  # names of the column of dense scores that stands for no relation
+NO_RELATION = (None, "Na", "NA", "no_relation")  # names of no relation; in facts, None is a mistake
 _BLOCK = 1 << 18  # dense scores that are sorted at once
 
 
@@ -26,7 +26,7 @@ _BLOCK = 1 << 18  # dense scores that are sorted at once
 
 
 class Scores(Node):
-    """An array of dense scores, which is copied. Infinite scores are taken, NaN is not, except on the diagonal."""
+    """A copy of dense scores. Infinite scores are taken; NaN and masked ones only on its diagonal."""
 
     expected = "an array of numbers of shape (entities, entities, relations) or (entities * (entities - 1), relations)"
 
@@ -41,7 +41,8 @@ class Scores(Node):
 
     def _read_array(self, value: Any) -> np.ndarray:
         try:
-            array = np.asarray(value)
+            given = value if is_table(value) else unwrap(value)
+            array, mask = np.asarray(given), np.ma.getmask(given)
         except Exception:  # arrays of other libraries may raise anything
             raise self.refuse(value) from None
         if array.dtype.kind not in "fiu" or (isinstance(value, (list, tuple)) and _has_flags(value, array.ndim)):
@@ -55,12 +56,16 @@ class Scores(Node):
             is_wrong = array.ndim != 3 or array.shape[0] != array.shape[1]
         if is_wrong:
             raise Refused(f"shape {array.shape}, expected {self.expected}")
+        if mask.any():
+            array = np.where(mask, np.nan, array)
         if array.size and np.isnan(array.min()):
             is_nan = np.isnan(array)
             if array.ndim == 3:
                 is_nan[np.arange(len(array)), np.arange(len(array))] = False
             if is_nan.any():
-                raise Refused("nan is not a number", "[" + ", ".join(map(str, np.argwhere(is_nan)[0].tolist())) + "]")
+                place = np.argwhere(is_nan)[0].tolist()
+                words = "a masked value" if mask.any() and mask[tuple(place)] else "nan"
+                raise Refused(f"{words} is not a number", "[" + ", ".join(map(str, place)) + "]")
         is_usual = array.dtype.kind == "f" and array.dtype.itemsize <= 8 and array.dtype.isnative
         # The caller may use its own array for the next batch, so this is always a copy.
         return np.array(array, array.dtype if is_usual else np.float64, order="C")
@@ -231,8 +236,8 @@ def collect_dense(
     relations = np.array([column for column in range(len(names)) if column != no_relation], np.int64)
     if subtract and no_relation is None:
         raise ValueError(
-            f"relation_names: {quote(relation_names)} names no no-relation column, expected None or 'Na' among them, "
-            f"which threshold='na' needs"
+            f"relation_names: {quote(relation_names)} names no no-relation column, expected one of "
+            f"{', '.join(map(repr, NO_RELATION))} among them, which threshold='na' needs"
         )
     dense = Dense({}, {}, relations, no_relation if subtract else None, {})
     for record, array in zip(records.tolist(), arrays.values.tolist(), strict=True):

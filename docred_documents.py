@@ -6,6 +6,7 @@ found by name, and equal facts become one. Mistakes that one side alone shows we
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,10 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .columns import Lists, Struct, is_present, take, to_offsets
-from .docred_arrays import IntegerSet, encode_texts, find, number_texts, order_equal, product
+from .docred_arrays import IntegerSet, encode_texts, find, order_equal, product
 from .docred_dense import NO_RELATION, Dense, collect_dense, row_of_pair
+from .docred_names import closest_distance, find_names, has_two_entities, match_names, resolve_relations
 from .docred_records import (
     BY_INDEX,
+    TRAINING,
     Training,
     check_names,
     check_pair_fields,
@@ -24,11 +27,12 @@ from .docred_records import (
     check_titles,
     fact_places,
 )
-from .matching import Spans, encode, encode_spans, token_sets
+from .matching import Spans, encode, token_sets
 from .mistakes import Mistakes, Places, quote, write_path
 from .records import check_inside
 
 UNREACHABLE = 2**31  # distance of an entity without mentions
+_NO_PAIR = -1  # distance of a fact without a pair of different entities
 _BLOCK = 2**14  # pairs of entities whose mentions are compared at once
 
 
@@ -228,15 +232,19 @@ class Gold(NamedTuple):
 
 
 class Predicted(NamedTuple):
-    """The different listed facts of the predictions, by document, then content; every attribute has one value a fact.
+    """The different listed facts of the predictions, by document, then content; every array has one value a fact.
+
+    Facts of no relation are left out.
 
     Attributes
     ----------
     example : ndarray of int64
         The first of equal facts: an index into all given facts.
     document, relation : ndarray of int64
-    head, tail : Spans
-        The entities that head and tail stand for; none for a name of no entity, or of an unknown title.
+    head, tail : ndarray of int64
+        Entities; or, for facts that name their entities, indices into `entities`.
+    entities : Spans or None
+        The sets of entities that names stand for. None for facts with indices.
     score : ndarray of float64
         The highest of equal facts.
     evidence : Spans
@@ -248,26 +256,12 @@ class Predicted(NamedTuple):
     example: np.ndarray
     document: np.ndarray
     relation: np.ndarray
-    head: Spans
-    tail: Spans
+    head: np.ndarray
+    tail: np.ndarray
+    entities: Spans | None
     score: np.ndarray
     evidence: Spans
     is_dense: np.ndarray
-
-
-class EntityPairs(NamedTuple):
-    """The pairs of different entities that predicted facts may be about; a name may stand for several entities.
-
-    Attributes
-    ----------
-    fact : ndarray of int64, shape (m,)
-        Index of the predicted fact, increasing. A fact of an unknown title or name has no pair.
-    head, tail : ndarray of int64, shape (m,)
-    """
-
-    fact: np.ndarray
-    head: np.ndarray
-    tail: np.ndarray
 
 
 class Corpus(NamedTuple):
@@ -283,12 +277,16 @@ class Corpus(NamedTuple):
         Number of candidate relations.
     gold : Gold
     predicted : Predicted
-    pairs : EntityPairs
-    edges : tuple of two ndarray of int64
-        The predicted and the gold fact of each possible match, ordered by both.
+    partner : ndarray of int64, shape (n_predicted,)
+        The gold fact that each predicted fact matches, -1 without.
+    distance : ndarray of int64, shape (n_predicted,)
+        Number of sentences between head and tail, -1 for a fact without a pair of different entities. Names of several
+        entities have the distance of the gold fact that they match, else that of the closest pair.
     dense : Dense
     n_facts, n_labels : int
-        Number of facts that each side gave, repeats included.
+        Number of facts that each side gave, repeats included, and facts of no relation left out.
+    n_no_relation : int
+        Number of predicted facts of no relation.
     """
 
     titles: list[str]
@@ -297,20 +295,22 @@ class Corpus(NamedTuple):
     n_candidates: int
     gold: Gold
     predicted: Predicted
-    pairs: EntityPairs
-    edges: tuple[np.ndarray, np.ndarray]
+    partner: np.ndarray
+    distance: np.ndarray
     dense: Dense
     n_facts: int
     n_labels: int
+    n_no_relation: int
 
 
 def join(
     predictions: Struct,
     references: Struct,
-    relation_names: list[str | None] | None,
     training: Mapping[str, list[Training]],
+    threshold: float | str | None,
     match: str,
-    subtract: bool,
+    relation_names: list[str | None] | None,
+    relation_info: Mapping[str, str] | None,
 ) -> Corpus:
     """Join predictions and references by title.
 
@@ -320,12 +320,15 @@ def join(
     ----------
     predictions, references : Struct
         As ``docred_records.read`` gives them.
-    relation_names : list of (str or None), or None
     training : mapping of str to list of Training
         The training facts of each kind that is given.
+    threshold : float, "na" or None
+        With ``"na"``, dense scores are taken relative to the column of no relation. Without a threshold there may be no
+        dense scores.
     match : {"indices", "names"}
-    subtract : bool
-        Whether dense scores are taken relative to the column of no relation.
+    relation_names : list of (str or None), or None
+    relation_info : mapping of str to str, or None
+        Readable names of relations.
 
     Raises
     ------
@@ -339,26 +342,33 @@ def join(
     documents = _documents(references, len(titles) - len(references))
 
     labels: Lists = references["labels"]
-    facts: Struct = predictions["relations"].items
+    written: np.ndarray = predictions["relations"].items["r"]
     triples = {kind: training_triples(given) for kind, given in training.items()}
+    _warn_of_other_relations(triples, set(labels.items["r"].tolist()))
     candidates = _candidate_relations(labels.items["r"], relation_names, triples)
+    if match == "names" and relation_info is not None:
+        written = resolve_relations(written, candidates, relation_info)
     if relation_names is not None:
-        _check_relations(predictions, references, set(candidates))
-    relations = [*candidates, *sorted(set(facts["r"].tolist()).difference(candidates))]
+        _check_relations(predictions, written, references, candidates)
+    relations = [*candidates, *sorted(set(written.tolist()).difference(candidates, NO_RELATION))]
     codes = {relation: code for code, relation in enumerate(relations)}
 
-    dense = _dense(predictions, document_of, documents, relation_names, match, subtract)
+    relation = encode_texts(written, codes)
+    dense = _dense(predictions, relation, document_of, documents, relation_names, match, threshold)
     if match == "names":
         check_names(references, places, "match='names'", mistakes)
         mistakes.raise_first()
-    predicted, keys = _predicted(predictions, document_of, documents, codes, match)
+    predicted = _predicted(predictions, relation, document_of, documents, match)
     if triples:
         check_names(references, places, "the comparison with training facts", mistakes)
         mistakes.raise_first()
-    pairs = _entity_pairs(predicted.head, predicted.tail)
     if dense.arrays:
-        predicted = _cover(dense, predicted, *keys, predictions["relations"].owners[predicted.example])
-    gold = _gold(labels, documents, triples, codes)
+        predicted = _cover(dense, predicted, predictions["relations"].owners[predicted.example])
+    label_relation = encode_texts(labels.items["r"], codes)
+    gold = _gold(labels, label_relation, documents, triples, relations)
+    by_name = predicted.entities is not None
+    partner = match_names(predicted, gold, documents) if by_name else _match_indices(predicted, gold)
+    n_facts = int((relation >= 0).sum())
     return Corpus(
         titles=titles,
         documents=documents,
@@ -366,12 +376,25 @@ def join(
         n_candidates=len(candidates),
         gold=gold,
         predicted=predicted,
-        pairs=pairs,
-        edges=_edges(predicted, pairs, gold),
+        partner=partner,
+        distance=_predicted_distance(predicted, gold, partner, documents),
         dense=dense,
-        n_facts=len(facts),
-        n_labels=len(labels.items),
+        n_facts=n_facts,
+        n_labels=int((label_relation >= 0).sum()),
+        n_no_relation=len(relation) - n_facts,
     )
+
+
+def _warn_of_other_relations(triples: Mapping[str, Triples], labels: set[str]) -> None:
+    """Warn of training facts that cannot be those of the references, since no relation is the same."""
+    gold = labels.difference(NO_RELATION)
+    for kind, facts in triples.items():
+        if gold and gold.isdisjoint(facts.relation.tolist()):
+            warnings.warn(
+                f"{TRAINING[kind][0]}: no training fact has a relation of the references, such as {quote(min(gold))}, "
+                f"so {kind}_f1 is f1; expected documents, or triples in the order head name, tail name, relation",
+                stacklevel=2,
+            )
 
 
 def _join_titles(predicted: np.ndarray, gold: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -393,95 +416,103 @@ def _candidate_relations(
     """The relations to rank. Relations of predictions are left out: they would make systems incomparable."""
     if relation_names is not None:
         return [name for name in relation_names if name is not None and name not in NO_RELATION]
-    return sorted(set(labels.tolist()).union(*(given.relation.tolist() for given in triples.values())))
+    names = set(labels.tolist()).union(*(given.relation.tolist() for given in triples.values()))
+    return sorted(names.difference(NO_RELATION))
 
 
-def _check_relations(predictions: Struct, references: Struct, candidates: set[str]) -> None:
-    """Refuse labels and facts of a relation that is not among the candidates."""
+def _check_relations(predictions: Struct, written: np.ndarray, references: Struct, candidates: list[str]) -> None:
+    """Refuse labels and facts of a relation that is not among the candidates; `written` are those of the facts."""
     labels = Places.of_batch("references").field("labels").items(references["labels"].offsets)
     facts = fact_places(predictions, Places.of_batch("predictions"))
-    for column, places in ((references["labels"].items, labels), (predictions["relations"].items, facts)):
-        names = column["r"].tolist()
-        if not candidates.issuperset(names):
-            at = next(at for at, name in enumerate(names) if name not in candidates)
+    known = {*candidates, *NO_RELATION}
+    for column, places in ((references["labels"].items["r"], labels), (written, facts)):
+        names = column.tolist()
+        if not known.issuperset(names):
+            at = next(at for at, name in enumerate(names) if name not in known)
             raise ValueError(f"{write_path((*places(at), 'r'))}: {quote(names[at])} is not one of relation_names")
 
 
 def _dense(
     predictions: Struct,
+    relation: np.ndarray,
     document_of: np.ndarray,
     documents: Documents,
     relation_names: list[str | None] | None,
     match: str,
-    subtract: bool,
+    threshold: float | str | None,
 ) -> Dense:
-    """The dense scores of the predictions, by document."""
+    """The dense scores of the predictions, by document. `relation` is that of each listed fact, -1 for none."""
     records = np.flatnonzero(predictions["flat"] == 0)
     records = records[is_present(take(predictions["scores"], records))]
-    if match == "names" and len(records):
-        raise ValueError(f"predictions[{records[0]}].scores: dense scores, expected facts by name with match='names'")
+    if len(records):
+        first = f"predictions[{records[0]}]"
+        if match == "names":
+            raise ValueError(f"{first}.scores: dense scores, expected facts by name with match='names'")
+        if threshold is None:
+            raise ValueError(f'threshold: missing, expected a number or "na" for the dense scores of {first}')
+    subtract = threshold == "na"
     arrays = take(predictions["scores"], records)
     dense = collect_dense(
         arrays, records, document_of, documents.n_entities, documents.n_known, relation_names, subtract
     )
-    if subtract and len(predictions["relations"].items):
-        place = write_path(fact_places(predictions, Places.of_batch("predictions"))(0))
+    listed = np.flatnonzero(relation >= 0)
+    if subtract and len(listed):
+        place = write_path(fact_places(predictions, Places.of_batch("predictions"))(listed[0]))
         raise ValueError(f"{place}: a fact by itself, expected dense scores alone with threshold='na'")
     return dense
 
 
 def _predicted(
-    predictions: Struct, document_of: np.ndarray, documents: Documents, codes: Mapping[str, int], match: str
-) -> tuple[Predicted, tuple[np.ndarray, np.ndarray]]:
-    """The different predicted facts, and the keys of their heads and tails: entities, or see `_find_names`."""
+    predictions: Struct, relation: np.ndarray, document_of: np.ndarray, documents: Documents, match: str
+) -> Predicted:
+    """The different predicted facts. `relation` is that of each listed fact, -1 for none."""
     facts: Struct = predictions["relations"].items
     document = document_of[predictions["relations"].owners]
     places, mistakes = fact_places(predictions, Places.of_batch("predictions")), Mistakes()
     check_pair_fields(predictions, places, match, mistakes)
     mistakes.raise_first()
-    is_known = document < documents.n_known
     if match == "names":
-        heads, tails, head_key, tail_key = _find_names(facts, document, documents)
+        entities, head, tail, head_key, tail_key = find_names(facts["head"], facts["tail"], document, documents)
     else:
-        limits = np.where(is_known, documents.n_entities[document], -1)
+        limits = np.where(document < documents.n_known, documents.n_entities[document], -1)
         for name in BY_INDEX:
             check_inside(facts[name], limits, places.field(name), "the number of entities", mistakes)
         mistakes.raise_first()
-        head_key, tail_key = (facts[name] for name in BY_INDEX)
+        entities = None
+        head, tail = head_key, tail_key = facts["h_idx"], facts["t_idx"]
 
-    relation = encode_texts(facts["r"], codes)
-    order, starts = order_equal(encode(document, head_key, tail_key, relation))
+    kept = np.flatnonzero(relation >= 0)
+    order, starts = order_equal(encode(*(column[kept] for column in (document, head_key, tail_key, relation))))
+    order = kept[order]
     example = order[starts]
-    keys = head_key[example], tail_key[example]
-    if match == "names":
-        head, tail = heads.take(example), tails.take(example)
-    else:  # one entity each, and none in documents of an unknown title
-        offsets = to_offsets(is_known[example])
-        head, tail = (Spans(offsets, key[is_known[example]]) for key in keys)
     score = np.where(np.isnan(facts["score"]), 1.0, facts["score"])
     evidence: Lists = facts["evidence"]
-    predicted = Predicted(
+    return Predicted(
         example,
         document[example],
         relation[example],
-        head,
-        tail,
-        np.maximum.reduceat(score[order], starts) if len(starts) else score,
+        head[example],
+        tail[example],
+        entities,
+        np.maximum.reduceat(score[order], starts) if len(starts) else score[:0],
         token_sets(evidence.offsets, evidence.items).take(example),
         np.zeros(len(example), bool),
     )
-    return predicted, keys
 
 
-def _gold(labels: Lists, documents: Documents, triples: Mapping[str, Triples], codes: Mapping[str, int]) -> Gold:
-    document, relation = labels.owners, encode_texts(labels.items["r"], codes)
+def _gold(
+    labels: Lists, relation: np.ndarray, documents: Documents, triples: Mapping[str, Triples], vocabulary: list[str]
+) -> Gold:
+    """The different gold facts. `relation` is that of each label: an index into `vocabulary`, -1 for none."""
+    document, kept = labels.owners, np.flatnonzero(relation >= 0)
     head, tail, evidence = (labels.items[name] for name in ("h", "t", "evidence"))
-    order, starts = order_equal(encode(document, head, tail, relation))
+    order, starts = order_equal(encode(*(column[kept] for column in (document, head, tail, relation))))
+    order = kept[order]
     last = order[np.append(starts[1:], len(order)) - 1] if len(starts) else order
     lengths = evidence.lengths[order]
     n_listed = np.add.reduceat(lengths, starts) if len(starts) else lengths
     document, head, tail, relation = (column[last] for column in (document, head, tail, relation))
-    distance, seen = _compare_mentions(documents, document, head, tail, relation, list(codes), triples)
+    distance, seen = _compare_mentions(documents, document, head, tail, relation, vocabulary, triples)
     return Gold(
         document,
         head,
@@ -522,86 +553,43 @@ def _compare_mentions(
     return distance, {kind: facts.seen(documents.name, relation, vocabulary) for kind, facts in training.items()}
 
 
-def _edges(predicted: Predicted, pairs: EntityPairs, gold: Gold) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs of a predicted and a gold fact of the same document, relation and entities."""
-    fact = pairs.fact
-    columns = (
-        (predicted.document[fact], gold.document),
-        (pairs.head, gold.head),
-        (pairs.tail, gold.tail),
-        (predicted.relation[fact], gold.relation),
+def _match_indices(predicted: Predicted, gold: Gold) -> np.ndarray:
+    """The gold fact that each predicted fact equals, -1 without: shape (n_predicted,)."""
+    columns = zip(
+        (predicted.document, predicted.head, predicted.tail, predicted.relation),
+        (gold.document, gold.head, gold.tail, gold.relation),
+        strict=True,
     )
     items = encode(*map(np.concatenate, columns))
-    place = find(items[: len(fact)], items[len(fact) :])  # gold facts are in increasing order
-    return fact[place >= 0], place[place >= 0]
+    n = len(predicted.document)
+    return find(items[:n], items[n:])  # gold facts are in increasing order
 
 
-def _entity_pairs(head: Spans, tail: Spans) -> EntityPairs:
-    fact, left, right = product(head.offsets[:-1], head.lengths, tail.offsets[:-1], tail.lengths)
-    pairs = head.tokens[left], tail.tokens[right]
-    different = pairs[0] != pairs[1]
-    return EntityPairs(fact[different], pairs[0][different], pairs[1][different])
-
-
-# --- names of entities ------------------------------------------------------------------------------------------------
-
-
-def _fold(name: str) -> str:
-    """The form in which names compare: case and white space folded."""
-    return " ".join(name.casefold().split())
-
-
-def _encode_names(names: np.ndarray) -> np.ndarray:
-    """Equal integers for equal names, in the order of the names."""
-    numbers, different = number_texts(names)
-    folded = list(map(_fold, different))
-    code = {name: at for at, name in enumerate(sorted(set(folded)))}
-    return np.asarray(np.array([code[name] for name in folded], np.int64)[numbers])
-
-
-def _find_names(
-    facts: Struct, document: np.ndarray, documents: Documents
-) -> tuple[Spans, Spans, np.ndarray, np.ndarray]:
-    """The entities that names of facts stand for.
-
-    Returns
-    -------
-    head, tail : Spans
-        Entities of each fact's head and tail; none for a name that no mention of the document has.
-    head_key, tail_key : ndarray of int64
-        Equal for equal entities. Names of no entity are equal only to themselves, since two made-up names are two
-        mistakes. The keys are in the order of the entities and names, so that the order of input does not show.
-
-    Notes
-    -----
-    If head and tail have the same entity alone, then the fact has no pair of entities and is wrong, but no mistake in
-    the input: a model that writes names does not know of entities.
-    """
-    code = _encode_names(np.concatenate([documents.name, facts["head"], facts["tail"]]))
-    n_mentions, n_facts = len(documents.name), len(document)
-    entity = np.repeat(np.arange(len(documents.n_mentions)), documents.n_mentions)
-    entity_document = np.repeat(np.arange(len(documents)), documents.n_entities)
-    name = encode(np.concatenate([entity_document[entity], document, document]), code)
-    order, starts = order_equal(name[:n_mentions])
-    # The last set is empty, for names that no mention has.
-    offsets = np.concatenate([starts, [n_mentions, n_mentions]])
-    sets = token_sets(offsets, (entity - documents.first_entity[entity_document[entity]])[order])
-    place = find(name[n_mentions:], name[order[starts]])
-    both = sets.take(np.where(place >= 0, place, len(starts)))
-    key = encode(np.where(place >= 0, 0, code[n_mentions:] + 1), encode_spans(both))
-    head = np.arange(n_facts)
-    return both.take(head), both.take(head + n_facts), key[:n_facts], key[n_facts:]
+def _predicted_distance(predicted: Predicted, gold: Gold, partner: np.ndarray, documents: Documents) -> np.ndarray:
+    """The distance between head and tail of each predicted fact; see `Corpus`."""
+    by_name = predicted.entities is not None
+    has_pair = has_two_entities(predicted) if by_name else predicted.document < documents.n_known
+    distance = np.where(has_pair, UNREACHABLE, _NO_PAIR)
+    distance[partner >= 0] = gold.distance[partner[partner >= 0]]
+    others = np.flatnonzero(has_pair & (partner < 0))
+    if by_name and len(others) and documents.sentence is not None:
+        distance[others] = closest_distance(predicted, others, documents)
+    elif not by_name:
+        pairs = (column[others] for column in (predicted.document, predicted.head, predicted.tail))
+        distance[others] = documents.distance(*pairs)
+    return distance
 
 
 # --- facts beside dense scores ----------------------------------------------------------------------------------------
 
 
-def _cover(dense: Dense, predicted: Predicted, head: np.ndarray, tail: np.ndarray, record: np.ndarray) -> Predicted:
+def _cover(dense: Dense, predicted: Predicted, record: np.ndarray) -> Predicted:
     """Fold facts that are listed beside dense scores of the same document into these scores.
 
-    `head` and `tail` are the entities of the facts, `record` the prediction that gave each fact first. Of repeated
-    facts the evidence of the first counts, so a fact keeps no evidence if the dense scores came before it.
+    `record` is the prediction that gave each fact first. Of repeated facts the evidence of the first counts, so a fact
+    keeps no evidence if the dense scores came before it.
     """
+    head, tail = predicted.head, predicted.tail
     is_dense, is_late = np.zeros(len(head), bool), np.zeros(len(head), bool)
     for document in np.intersect1d(predicted.document, dense.documents).tolist():
         n = dense.n_entities(document)

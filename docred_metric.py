@@ -7,32 +7,38 @@ one row a document, and every rate is a function of their sums. Areas and the be
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import evaluate
 import numpy as np
 
 from .collecting import Collector, Counted, Definition, count_rows, describe, yes_or_no
-from .columns import Struct
+from .alignment import Goal, align
+from .columns import Struct, to_offsets
 from .docred_arrays import IntegerSet, find
 from .docred_dense import highest_not_above, row_of_pair
 from .docred_documents import Corpus, join
 from .docred_ranking import FactScores, precision_recall_points, rank, score_ranking
 from .docred_records import BY_INDEX, BY_NAME, TASKS, TRAINING
 from .docred_resampling import System, sum_systems
-from .errors import RIGHT, Relation, error_record, error_records, mended_kinds
-from .matching import Goal, align, encode, f_score, precision_recall_f, row
+from .errors import RIGHT, Items, Relations, error_record, error_records, mended_kinds
+from .matching import Edges, encode, f_score, precision_recall_f, row, token_sets
 from .resampling import Statistics, group_codes
 
 # For Evaluate's loader alone: it copies the files that this script names, so helpers of helpers are named too.
+from .docred_names import fold
 from .mistakes import Mistakes
 from .options import Options
+from .processes import Run
 from .ranking import Ranking
+from .reading import read_json
 from .records import Task
 from .values import Node
 
-VERSION = "1.0.0"
+VERSION = "2.0.0"
 
 _DESCRIPTION = """\
 Document-level relation extraction: facts (head entity, tail entity, relation) of a document, on DocRED and Re-DocRED.
@@ -118,7 +124,6 @@ _DISTANCES = ("intra", "inter", "inter_long")
 _LONG_DISTANCE = 5  # sentences; inter_long is above
 _EVIDENCE_TYPES = ("none", "single", "mix", "multiple")
 _KINDS = ("wrong_direction", "wrong_relation", "wrong_head", "wrong_tail")
-_NO_PAIR = -1  # distance of a fact without a pair of entities
 
 
 # --- count ------------------------------------------------------------------------------------------------------------
@@ -134,39 +139,36 @@ class Counts(NamedTuple):
     by_relation : ndarray of int64, shape (n_documents, n_relations, 3)
         The same of each relation.
     scores : FactScores
-    partner : ndarray of int64, shape (n_predicted,)
-        The gold fact that each listed fact matches, -1 without.
     is_taken : ndarray of bool, shape (n_predicted,)
-        Whether the score of a listed fact is above the threshold.
+        Whether a listed fact is predicted.
+    is_found : ndarray of bool, shape (n_gold,)
+        Whether a gold fact is predicted.
     """
 
     tables: dict[str, np.ndarray]
     by_relation: np.ndarray
     scores: FactScores
-    partner: np.ndarray
     is_taken: np.ndarray
+    is_found: np.ndarray
 
 
-def count(corpus: Corpus, threshold: float) -> Counts:
+def count(corpus: Corpus, threshold: float | None) -> Counts:
     """Count correct, predicted and gold facts, and the sentences of their evidence, by document.
 
     Facts are counted as in the benchmark's ``evaluation.py``, breakdowns as in Tan et al. 2022, section 4, and Yao et
     al. 2019, section 4.3.
     """
-    documents, gold, predicted = corpus.documents, corpus.gold, corpus.predicted
+    documents, gold, predicted, partner = corpus.documents, corpus.gold, corpus.predicted, corpus.partner
     n_documents = len(documents)
-    partner = match_facts(corpus)
     gold_score = np.full(len(gold.document), np.nan)
     is_right = (partner >= 0) & ~predicted.is_dense
     gold_score[partner[is_right]] = predicted.score[is_right]
 
     above = _count_above(corpus, threshold)
     gold_score[above.gold] = above.gold_score
-    is_taken = above.fact_score > threshold
+    is_taken, is_hit = (_is_above(scores, threshold) for scores in (above.fact_score, gold_score))
     is_counted = is_taken & ~predicted.is_dense
-    is_hit = gold_score > threshold  # False for NaN
 
-    distance, has_pair = _predicted_distance(corpus, partner)
     predicted_relation = above.by_relation + _count_by(corpus, predicted.document, predicted.relation, is_counted)
     gold_relation = _count_by(corpus, gold.document, gold.relation)
     correct_relation = _count_by(corpus, gold.document, gold.relation, is_hit)
@@ -184,7 +186,9 @@ def count(corpus: Corpus, threshold: float) -> Counts:
         tables[kind] = tables["fact"] - n_seen[:, None] * np.array([1, 1, 0])
     tables |= _count_evidence(corpus, np.where(is_taken, partner, -1), is_taken)
     if documents.sentence is not None:
-        sides = zip(_DISTANCES, _by_distance(gold.distance), _by_distance(distance), above.by_distance.T, strict=True)
+        sides = zip(
+            _DISTANCES, _by_distance(gold.distance), _by_distance(corpus.distance), above.by_distance.T, strict=True
+        )
         for name, in_gold, in_predicted, n_dense in sides:
             n_listed = np.bincount(predicted.document[is_counted & in_predicted], minlength=n_documents)
             tables[name] = facts(in_gold, n_listed + n_dense)
@@ -192,37 +196,19 @@ def count(corpus: Corpus, threshold: float) -> Counts:
         tables[f"by_evidence.{kind}"] = facts(chosen, np.zeros(n_documents, np.int64))
 
     is_wrong = (partner < 0) & ~predicted.is_dense
-    is_outside = ~has_pair | (predicted.relation >= corpus.n_candidates)
+    is_outside = (corpus.distance < 0) | (predicted.relation >= corpus.n_candidates)
     return Counts(
         tables,
         np.stack([correct_relation, predicted_relation, gold_relation]).transpose(1, 2, 0),
         FactScores(gold_score, is_wrong, _count_candidates(corpus, is_wrong, is_outside)),
-        partner,
         is_taken,
+        is_hit,
     )
 
 
-def match_facts(corpus: Corpus) -> np.ndarray:
-    """The gold fact that each listed fact matches, one to one, -1 without: shape (n_predicted,).
-
-    At every threshold as many of the facts above it are matched as possible. The sets of facts that can be matched are
-    a transversal matroid, so an alignment with the largest total of positive weights has, for every k, as many of the
-    k heaviest facts as any alignment (Edmonds 1971). The weights are the ranks of facts by score, then content.
-    """
-    fact, gold_fact = corpus.edges
-    n_facts, n_gold = len(corpus.predicted.example), len(corpus.gold.document)
-    partner = np.full(n_facts, -1)
-    is_alone = (np.bincount(fact, minlength=n_facts)[fact] == 1) & (
-        np.bincount(gold_fact, minlength=n_gold)[gold_fact] == 1
-    )
-    partner[fact[is_alone]] = gold_fact[is_alone]
-    fact, gold_fact = fact[~is_alone], gold_fact[~is_alone]
-    if len(fact):
-        rank = np.empty(n_facts, np.int64)
-        rank[np.argsort(-corpus.predicted.score, kind="stable")] = np.arange(n_facts, 0, -1)
-        chosen = align(fact, gold_fact, n_facts, n_gold, [Goal(rank[fact])])
-        partner[fact[chosen]] = gold_fact[chosen]
-    return partner
+def _is_above(scores: np.ndarray, threshold: float | None) -> np.ndarray:
+    """Whether scores, NaN for none, are above a threshold; without a threshold every score is."""
+    return np.asarray(~np.isnan(scores) if threshold is None else scores > threshold)
 
 
 def _count_by(
@@ -254,7 +240,8 @@ class _Above(NamedTuple):
     fact_score: np.ndarray
 
 
-def _count_above(corpus: Corpus, threshold: float) -> _Above:
+def _count_above(corpus: Corpus, threshold: float | None) -> _Above:
+    limit = -np.inf if threshold is None else threshold  # without a threshold there are no dense scores
     documents, gold, predicted, dense = corpus.documents, corpus.gold, corpus.predicted, corpus.dense
     by_relation = np.zeros((len(documents), len(corpus.relations)), np.int64)
     by_distance = np.zeros((len(documents), len(_DISTANCES)), np.int64)
@@ -264,7 +251,7 @@ def _count_above(corpus: Corpus, threshold: float) -> _Above:
     with_score, gold_score = [np.zeros(0, np.int64)], [np.zeros(0)]
     for document in dense.arrays:
         scores = dense.scores(document)
-        above = scores > highest_not_above(threshold, scores.dtype)
+        above = scores > highest_not_above(limit, scores.dtype)
         by_relation[document, : corpus.n_candidates] += above.sum(axis=0)
         if document in dense.listed:
             rows, relation, _ = dense.listed[document]
@@ -285,25 +272,6 @@ def _count_above(corpus: Corpus, threshold: float) -> _Above:
 def _by_distance(distance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which facts are intra, inter and inter_long; a fact without a pair of entities is none of these."""
     return distance == 0, distance >= 1, distance > _LONG_DISTANCE
-
-
-def _predicted_distance(corpus: Corpus, partner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distance between head and tail of each listed fact, and whether it has a pair of entities.
-
-    Names that stand for several entities have the distance of the gold fact that they match, else that of the closest
-    pair.
-    """
-    pairs = corpus.pairs
-    distance = np.full(len(partner), _NO_PAIR, np.int64)
-    has_pair = np.zeros(len(partner), bool)
-    has_pair[pairs.fact] = True
-    distance[partner >= 0] = corpus.gold.distance[partner[partner >= 0]]
-    fact, head, tail = (column[partner[pairs.fact] < 0] for column in pairs)
-    if len(fact):
-        starts = np.flatnonzero(np.diff(fact, prepend=-1))
-        each = corpus.documents.distance(corpus.predicted.document[fact], head, tail)
-        distance[fact[starts]] = np.minimum.reduceat(each, starts)
-    return distance, has_pair
 
 
 def _count_evidence(corpus: Corpus, partner: np.ndarray, is_taken: np.ndarray) -> dict[str, np.ndarray]:
@@ -434,88 +402,142 @@ class _Item(NamedTuple):
     shown: dict[str, Any]
 
 
-def _relate(p: _Item, g: _Item) -> Relation:
-    """The kinds of error between two facts, and the share of head, tail and relation that is right.
+def _relate(edges: Edges, relation: np.ndarray, gold_relation: np.ndarray) -> Relations:
+    """The kinds of error between facts, and the share of head, tail and relation that is right.
 
     Two facts are related if they are of the same two entities, in either direction, or of the same relation and the
     same head or tail.
+
+    Parameters
+    ----------
+    edges : Edges
+        Pairs of facts with a common entity. A gold fact has one head and one tail, so that it shares one entity or
+        none: its head with the heads of a predicted fact, its tail with the tails, its tail with the heads, and its
+        head with the tails.
+    relation, gold_relation : ndarray of int
+        The relations of the predicted and of the gold facts.
     """
-    same_head, same_tail = p.heads >= g.heads, p.tails >= g.tails
-    is_inverse = p.heads >= g.tails and p.tails >= g.heads and not (same_head and same_tail)
-    same_relation = p.relation == g.relation
-    if is_inverse or (same_head and same_tail):
-        wrong = [is_inverse, not same_relation, False, False]
-    elif same_relation and (same_head or same_tail):
-        wrong = [False, False, not same_head, not same_tail]
-    else:
-        return None
-    kinds = [kind for kind, is_wrong in zip(_KINDS, wrong, strict=True) if is_wrong]
-    return (kinds, (same_relation + same_head + same_tail) / 3) if kinds else None
+    same_head, same_tail, tail_is_head, head_is_tail = edges.shared > 0
+    same_relation = relation[edges.left] == gold_relation[edges.right]
+    is_inverse = tail_is_head & head_is_tail & ~(same_head & same_tail)
+    same_pair = is_inverse | (same_head & same_tail)
+    attached = ~same_pair & same_relation & (same_head | same_tail)
+    wrong = np.stack([is_inverse, same_pair & ~same_relation, attached & ~same_head, attached & ~same_tail])
+    right = np.sum([same_relation, same_head, same_tail], axis=0)
+    return Relations(np.asarray(wrong.any(axis=0)), wrong, right / 3)
 
 
-def _show_gold(corpus: Corpus, fact: int) -> dict[str, Any]:
-    gold = corpus.gold
-    return {"h": int(gold.head[fact]), "t": int(gold.tail[fact]), "r": corpus.relations[gold.relation[fact]]}
+def _collect(by_document: Mapping[int, Sequence[_Item]], is_gold: bool) -> tuple[Items, np.ndarray]:
+    """The facts of one side as errors compare them, and their relations."""
+    found = [(document, item) for document in sorted(by_document) for item in by_document[document]]
+    heads, tails = (
+        token_sets(
+            to_offsets(np.array([len(entities) for entities in side], np.int64)),
+            np.array([entity for entities in side for entity in entities], np.int64),
+        )
+        for side in ([item.heads for _, item in found], [item.tails for _, item in found])
+    )
+    crossed = [tails, heads] if is_gold else [heads, tails]
+    document = np.array([document for document, _ in found], np.int64)
+    relation = np.array([item.relation for _, item in found], np.int64)
+    items = Items(document, np.arange(len(found)), lambda at: found[at][1].shown, [heads, tails, *crossed])
+    return items, relation
 
 
-def _show_predicted(corpus: Corpus, facts: Struct, fact: int, match: str) -> dict[str, Any]:
-    """A listed fact as it was given, without evidence and score; `facts` are all given facts."""
-    example = corpus.predicted.example[fact]
-    pair = {name: facts[name][example] for name in (BY_NAME if match == "names" else BY_INDEX)}
-    return {name: value if match == "names" else int(value) for name, value in pair.items()} | {
-        "r": facts["r"][example]
-    }
+class _Shown(NamedTuple):
+    """The form of facts in the result.
+
+    Attributes
+    ----------
+    corpus : Corpus
+    facts : Struct
+        All predicted facts as they were given.
+    pair : tuple of str
+        The fields that name head and tail of a predicted fact.
+    info : mapping of str to str
+        Readable names of relations.
+    """
+
+    corpus: Corpus
+    facts: Struct
+    pair: tuple[str, str]
+    info: Mapping[str, str]
+
+    def gold(self, fact: int) -> dict[str, Any]:
+        """A gold fact."""
+        gold = self.corpus.gold
+        return {"h": int(gold.head[fact]), "t": int(gold.tail[fact])} | self.relation(gold.relation[fact])
+
+    def predicted(self, fact: int) -> dict[str, Any]:
+        """A listed fact with its entities as they were given, without evidence and score."""
+        predicted = self.corpus.predicted
+        entities = (self.facts[name][predicted.example[fact]] for name in self.pair)
+        pair = (entity if isinstance(entity, str) else int(entity) for entity in entities)
+        return dict(zip(self.pair, pair, strict=True)) | self.relation(predicted.relation[fact])
+
+    def dense(self, head: int, tail: int, relation: int) -> dict[str, Any]:
+        """A fact of dense scores."""
+        return {"h_idx": head, "t_idx": tail} | self.relation(relation)
+
+    def relation(self, number: int) -> dict[str, str]:
+        """A relation, with its readable name if there is one."""
+        name = self.corpus.relations[number]
+        return {"r": name} | ({"relation_text": self.info[name]} if name in self.info else {})
 
 
-def _wrong_items(corpus: Corpus, counts: Counts, facts: Struct, match: str, threshold: float) -> dict[int, list[_Item]]:
+def _wrong_items(counts: Counts, shown: _Shown, threshold: float | None) -> dict[int, list[_Item]]:
     """The predicted facts that match no gold fact, by document."""
+    corpus = shown.corpus
     predicted, dense = corpus.predicted, corpus.dense
     items: dict[int, list[_Item]] = defaultdict(list)
+
+    @cache
+    def entities(side: int) -> frozenset[int]:
+        sets = predicted.entities
+        return frozenset([side] if sets is None else sets.tokens[sets.offsets[side] : sets.offsets[side + 1]].tolist())
+
     for fact in np.flatnonzero(counts.is_taken & counts.scores.is_wrong).tolist():
-        heads, tails = (
-            frozenset(side.tokens[side.offsets[fact] : side.offsets[fact + 1]].tolist())
-            for side in (predicted.head, predicted.tail)
-        )
-        shown = _show_predicted(corpus, facts, fact, match)
-        items[int(predicted.document[fact])].append(_Item(heads, tails, int(predicted.relation[fact]), shown))
+        heads, tails = entities(int(predicted.head[fact])), entities(int(predicted.tail[fact]))
+        item = _Item(heads, tails, int(predicted.relation[fact]), shown.predicted(fact))
+        items[int(predicted.document[fact])].append(item)
     for document in dense.arrays:
         n = dense.n_entities(document)
         head, tail = np.nonzero(~np.eye(n, dtype=bool))
         here = corpus.gold.document == document
         scores = dense.scores(document)
-        above = scores > highest_not_above(threshold, scores.dtype)
+        above = scores > highest_not_above(-np.inf if threshold is None else threshold, scores.dtype)
         above[row_of_pair(corpus.gold.head[here], corpus.gold.tail[here], n), corpus.gold.relation[here]] = False
         for pair, relation in np.argwhere(above).tolist():
             h, t = int(head[pair]), int(tail[pair])
-            shown = {"h_idx": h, "t_idx": t, "r": corpus.relations[relation]}
-            items[document].append(_Item(frozenset([h]), frozenset([t]), relation, shown))
+            items[document].append(_Item(entities(h), entities(t), relation, shown.dense(h, t, relation)))
     return items
 
 
-def _missed_items(corpus: Corpus, counts: Counts, threshold: float) -> dict[int, list[_Item]]:
+def _missed_items(counts: Counts, shown: _Shown) -> dict[int, list[_Item]]:
     """The gold facts that were not found, by document."""
-    gold = corpus.gold
+    gold = shown.corpus.gold
     items: dict[int, list[_Item]] = defaultdict(list)
-    for fact in np.flatnonzero(~(counts.scores.gold > threshold)).tolist():
+    for fact in np.flatnonzero(~counts.is_found).tolist():
         heads, tails = frozenset([int(gold.head[fact])]), frozenset([int(gold.tail[fact])])
-        items[int(gold.document[fact])].append(_Item(heads, tails, int(gold.relation[fact]), _show_gold(corpus, fact)))
+        items[int(gold.document[fact])].append(_Item(heads, tails, int(gold.relation[fact]), shown.gold(fact)))
     return items
 
 
-def _matched(corpus: Corpus, counts: Counts, facts: Struct, match: str, threshold: float) -> list[dict[str, Any]]:
+def _matched(counts: Counts, shown: _Shown) -> list[dict[str, Any]]:
     """The gold facts that were found, with the predicted facts that match them, in the form of errors."""
-    gold, predicted = corpus.gold, corpus.predicted
+    corpus = shown.corpus
+    gold, partner = corpus.gold, corpus.partner
     holder = np.full(len(gold.document), -1)
-    is_right = (counts.partner >= 0) & ~predicted.is_dense
-    holder[counts.partner[is_right]] = np.flatnonzero(is_right)
+    is_right = (partner >= 0) & ~corpus.predicted.is_dense
+    holder[partner[is_right]] = np.flatnonzero(is_right)
     found = []
-    for fact in np.flatnonzero(counts.scores.gold > threshold).tolist():
-        reference = _show_gold(corpus, fact)
+    for fact in np.flatnonzero(counts.is_found).tolist():
         if holder[fact] >= 0:
-            prediction = _show_predicted(corpus, facts, int(holder[fact]), match)
+            prediction = shown.predicted(int(holder[fact]))
         else:  # from dense scores
-            prediction = dict(zip((*BY_INDEX, "r"), reference.values(), strict=True))
-        found.append(error_record(corpus.titles[gold.document[fact]], "fact", RIGHT, prediction, reference))
+            prediction = shown.dense(int(gold.head[fact]), int(gold.tail[fact]), int(gold.relation[fact]))
+        title = corpus.titles[gold.document[fact]]
+        found.append(error_record(title, "fact", RIGHT, prediction, shown.gold(fact)))
     return found
 
 
@@ -524,14 +546,19 @@ def _matched(corpus: Corpus, counts: Counts, facts: Struct, match: str, threshol
 
 @dataclass(frozen=True)
 class _Counted(Counted):
-    """Both sides, their counts, the facts as they were given, and the threshold of scores."""
+    """Both sides, their counts, the form of facts in the result, and the threshold of scores."""
 
     corpus: Corpus
     counts: Counts
     ranking: Ranking
     seen: dict[str, np.ndarray]
-    facts: Struct
-    threshold: float
+    shown: _Shown
+    threshold: float | None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether there are dense scores."""
+        return bool(self.corpus.dense.arrays)
 
 
 class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
@@ -550,20 +577,24 @@ class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluat
             kind: [options[name] for name in names if options[name] is not None] for kind, names in TRAINING.items()
         }
         training = {kind: facts for kind, facts in given.items() if facts}
-        relation_names, threshold = options["relation_names"], options["threshold"]
-        corpus = join(predictions, references, relation_names, training, options["match"], threshold == "na")
+        threshold, match, names, info = (
+            options[name] for name in ("threshold", "match", "relation_names", "relation_info")
+        )
+        corpus = join(predictions, references, training, threshold, match, names, info)
         limit = 0.0 if threshold == "na" else threshold
         counts = count(corpus, limit)
         ranking, seen = rank(corpus, counts.scores)
-        relations = "given" if relation_names is not None else "references+train" if training else "references"
         choices = {
             "pairing": "title",
-            "match": options["match"],
-            "threshold": str(threshold),
-            "relations": relations,
+            "match": match,
+            "threshold": "listed" if threshold is None else str(threshold),
+            "relations": "given" if names is not None else "references+train" if training else "references",
             "train": yes_or_no("ign" in training),
             "train_distant": yes_or_no("ign_distant" in training),
         }
+        if match == "names":
+            choices["relation_info"] = yes_or_no(info is not None)
+        pair = BY_NAME if match == "names" else BY_INDEX
         return _Counted(
             corpus.titles,
             group_codes(options["groups"], len(references)),
@@ -573,7 +604,7 @@ class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluat
             counts,
             ranking,
             seen,
-            predictions["relations"].items,
+            _Shown(corpus, predictions["relations"].items, pair, info or {}),
             limit,
         )
 
@@ -582,18 +613,20 @@ class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluat
         corpus, counts = counted.corpus, counted.counts
         tables = {name: table.sum(axis=0) for name, table in counts.tables.items()}
         result = score(tables, dict(zip(corpus.relations, counts.by_relation.sum(axis=0), strict=True)))
-        result |= score_ranking(counted.ranking, counted.seen.get("ign"))
+        info = counted.shown.info
+        if info:
+            result["label_texts"] = {name: info[name] for name in result["per_relation"] if name in info}
+        result |= score_ranking(counted.ranking, counted.is_dense, counted.seen.get("ign"))
         result["candidates"] = int(counts.scores.candidates.sum())
         result["n_relations"] = corpus.n_candidates
         result["unknown_titles"] = len(corpus.titles) - corpus.documents.n_known
+        result["no_relation_predictions"] = corpus.n_no_relation
         result["duplicate_predictions"] = corpus.n_facts - len(corpus.predicted.example)
         result["duplicate_references"] = corpus.n_labels - len(corpus.gold.document)
         return result
 
     def _statistics(self, counted: list[_Counted]) -> Statistics:
-        systems = [
-            System(each.corpus, each.counts.tables, each.counts.by_relation, each.counts.scores) for each in counted
-        ]
+        systems = [System(each.corpus, each.counts.tables, each.counts.scores) for each in counted]
         return sum_systems(systems, counted[0].groups)
 
     def _document_rows(self, counted: _Counted) -> list[dict[str, Any]]:
@@ -601,24 +634,20 @@ class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluat
 
     def _errors(self, counted: _Counted, options: dict[str, Any]) -> dict[str, Any]:
         """Explain the wrong and the missed facts of each document, and list the points of the ranking's curve."""
-        corpus, counts, facts, match, threshold = (
-            counted.corpus,
-            counted.counts,
-            counted.facts,
-            options["match"],
-            counted.threshold,
-        )
+        corpus, counts, shown = counted.corpus, counted.counts, counted.shown
+        predicted, relation = _collect(_wrong_items(counts, shown, counted.threshold), is_gold=False)
+        gold, gold_relation = _collect(_missed_items(counts, shown), is_gold=True)
         errors = error_records(
             "fact",
             corpus.titles,
-            _wrong_items(corpus, counts, facts, match, threshold),
-            _missed_items(corpus, counts, threshold),
-            _relate,
-            lambda item: item.shown,
+            predicted,
+            gold,
+            lambda edges: _relate(edges, relation, gold_relation),
+            _KINDS,
         )
         return {
             "errors": errors,
-            "matched": _matched(corpus, counts, facts, match, threshold),
+            "matched": _matched(counts, shown),
             "error_kinds": mended_kinds(errors, {"fact": counts.tables["fact"]}, corpus.titles),
-            "curve": precision_recall_points(counted.ranking),
+            "curve": precision_recall_points(counted.ranking, counted.is_dense),
         }

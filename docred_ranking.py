@@ -8,6 +8,7 @@ and ``Config.test`` of the benchmark's code).
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from .docred_documents import Corpus
 from .matching import divide, f_score, precision_recall_f
 from .ranking import Ranking, between, curve, precision_recall_area, roc_area
 
-# Stands for -inf, which JSON does not have: below every score that a threshold can tell apart.
+# Stands for -inf, which JSON does not have: no finite threshold is below it.
 _LOWEST = -sys.float_info.max
 _CURVE_POINTS = 400  # at most: more than a plot shows
 
@@ -102,13 +103,23 @@ def areas(ranking: Ranking, seen: np.ndarray | None) -> dict[str, np.ndarray]:
     return found
 
 
-def best_step(ranking: Ranking, seen: np.ndarray | None = None) -> tuple[int | None, float]:
-    """The highest F1 of any threshold, or Ign F1 if `seen` is given.
+def _takable(ranking: Ranking, is_dense: bool) -> np.ndarray:
+    """Which steps, the highest first, a threshold or no threshold takes: shape (m,) of bool.
+
+    Without a threshold every listed fact is taken, whatever its score. Dense scores need a threshold.
+    """
+    takable = ranking.steps[::-1] > _LOWEST
+    takable[-1:] |= not is_dense and ranking.wrong[0] == 0
+    return takable
+
+
+def best_step(ranking: Ranking, is_dense: bool, seen: np.ndarray | None = None) -> tuple[int | None, float]:
+    """The highest F1 of any threshold or none, or Ign F1 if `seen` is given.
 
     Returns
     -------
     step : int or None
-        Facts with at least the score of this step are taken. None if no threshold takes any.
+        Facts with at least the score of this step are taken. None if no step can be taken.
     f1 : float
         In percent.
     """
@@ -120,39 +131,49 @@ def best_step(ranking: Ranking, seen: np.ndarray | None = None) -> tuple[int | N
         so_far = np.cumsum(seen[:-1][::-1])
         precision = divide(points.correct - so_far, points.listed - so_far)
         f1 = 100 * f_score(precision, divide(points.correct, n_gold))
-    takable = ranking.steps[::-1] > _LOWEST
+    takable = _takable(ranking, is_dense)
     if not takable.any():
         return None, 0.0
-    at = int(np.argmax(np.where(takable, f1, 0.0)))
+    at = int(np.argmax(np.where(takable, f1, -1.0)))
     return len(f1) - 1 - at, float(f1[at])
 
 
-def score_ranking(ranking: Ranking, seen: np.ndarray | None) -> dict[str, Any]:
+def score_ranking(ranking: Ranking, is_dense: bool, seen: np.ndarray | None) -> dict[str, Any]:
     """Areas and the best threshold (the benchmark's ``Config.test``).
 
     Parameters
     ----------
     ranking : Ranking
+    is_dense : bool
+        Whether there are dense scores.
     seen : ndarray of int, shape (m + 1,), optional
         Number of gold facts of each step that are among the training facts.
 
     Returns
     -------
     dict
-        ``best_threshold`` is finite: where no threshold is too low, it is the lowest float.
+        ``best_threshold`` is finite, or None where every listed fact is taken.
     """
     result: dict[str, Any] = {name: float(area) for name, area in areas(ranking, seen).items()}
-    step, result["best_f1"] = best_step(ranking)
-    result["best_threshold"] = _LOWEST if step is None else _threshold_of(ranking, step)
+    step, result["best_f1"] = best_step(ranking, is_dense)
+    if step is None:
+        result["best_threshold"] = _LOWEST if is_dense else None
+    else:
+        result["best_threshold"] = _threshold_of(ranking, step, is_dense)
     if seen is None:
         return result | {"ign_auc": None, "ign_pr_auc": None, "ign_best_f1": None}
-    result["ign_best_f1"] = best_step(ranking, seen)[1]
+    result["ign_best_f1"] = best_step(ranking, is_dense, seen)[1]
     return result
 
 
-def _threshold_of(ranking: Ranking, step: int) -> float:
-    """A finite threshold that takes the facts of a step and above, and no others: halfway to the next lower score."""
+def _threshold_of(ranking: Ranking, step: int, is_dense: bool) -> float | None:
+    """The threshold that takes the facts of a step and above, and no others: halfway to the next lower score.
+
+    Where it takes all facts, it is None, or with dense scores the largest float below the lowest score.
+    """
     upper, lower = float(ranking.steps[step]), float(ranking.below[step])
+    if step == 0 and not ranking.wrong[0]:
+        return max(math.nextafter(upper, -math.inf), _LOWEST) if is_dense else None
     middle = (lower + upper) / 2
     if not np.isfinite(middle):
         middle = lower / 2 + upper / 2
@@ -161,7 +182,7 @@ def _threshold_of(ranking: Ranking, step: int) -> float:
     return max(middle, _LOWEST)
 
 
-def precision_recall_points(ranking: Ranking) -> dict[str, list[float]]:
+def precision_recall_points(ranking: Ranking, is_dense: bool) -> dict[str, list[float | None]]:
     """Points of the curve of precision over recall, as plain Python.
 
     There is a point for each different score of gold facts, the highest first, or for 400 of these. Scores that no
@@ -173,10 +194,10 @@ def precision_recall_points(ranking: Ranking) -> dict[str, list[float]]:
         ``recall`` and ``precision``, in [0, 1], and ``threshold``, which gives both.
     """
     points = curve(ranking)
-    n_points = int((ranking.steps > _LOWEST).sum())
-    chosen = np.unique(np.linspace(0, n_points - 1, min(n_points, _CURVE_POINTS)).round().astype(np.int64))
+    steps = np.flatnonzero(_takable(ranking, is_dense))
+    chosen = steps[np.unique(np.linspace(0, len(steps) - 1, min(len(steps), _CURVE_POINTS)).round().astype(np.int64))]
     return {
         "recall": divide(points.correct, ranking.right.sum())[chosen].tolist(),
         "precision": divide(points.correct, points.listed)[chosen].tolist(),
-        "threshold": [_threshold_of(ranking, step) for step in (len(ranking.steps) - 1 - chosen).tolist()],
+        "threshold": [_threshold_of(ranking, step, is_dense) for step in (len(ranking.steps) - 1 - chosen).tolist()],
     }

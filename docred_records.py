@@ -6,25 +6,28 @@ a fact by itself with its title. Reading gives columns:
 * References have the fields ``title``, ``vertexSet`` (entities, each a list of mentions with ``name`` and ``sent_id``)
   and ``labels`` (with ``h``, ``t``, ``r`` and ``evidence``).
 * Predictions have the fields ``title``, ``flat`` (whether the prediction is a fact by itself), ``relations`` (facts
-  with ``h_idx``, ``t_idx``, ``head``, ``tail``, ``r``, ``evidence`` and ``score``) and ``scores``.
+  with ``h_idx``, ``t_idx``, ``head``, ``tail``, ``r``, ``evidence`` and ``score``) and ``scores``. An index that is
+  given as ``head`` or ``tail``, as the Hub's dataset calls it, is in ``h_idx`` or ``t_idx``.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .columns import Column, Lists, Struct, is_present
+from .columns import Column, Lists, Struct, concatenate_columns, is_present, take
 from .docred_dense import NO_RELATION, Scores, dataset_records
 from .mistakes import Mistakes, Places, Refused, quote, quote_some
 from .options import Option, choice, confidence_options, output_options, read_number, table
+from .reading import read_json
 from .records import (
+    Either,
     Items,
     Optional,
     Record,
@@ -32,17 +35,19 @@ from .records import (
     Task,
     check_inside,
     has_items,
+    list_keys,
     read_all,
     read_sound,
     read_value,
     to_records,
 )
-from .values import Identifier, Integer, Node, Number, Text
+from .values import Identifier, Integer, Node, Number, Text, Types
 
 # --- documents --------------------------------------------------------------------------------------------------------
 
 _TITLE = Identifier("a title")
 _RELATION = Text("a relation", blank=False)
+_MOST_DIGITS = 9  # of an index
 _AT_ONCE = 512  # records read at a time; they are larger than usual
 _EVIDENCE = Optional(Items(Integer("a sentence index"), "a list of sentence indices"))
 
@@ -128,18 +133,62 @@ def _read_references(given: Any, mistakes: Mistakes) -> Struct:
 
 # --- predictions ------------------------------------------------------------------------------------------------------
 
+
+class _Entity(Either):
+    """The name of an entity, or its index."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a name of an entity, or its index",
+            choose=_kind_of_entity,
+            by_type=True,
+            name=Text("a name"),
+            index=Integer("an entity index"),
+        )
+
+    def feature(self) -> Any:
+        return "string"
+
+
+def _kind_of_entity(value: Any) -> str | None:
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        return "name"
+    return "index" if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else None
+
+
+class _Presence(Node):
+    """Any value. The column holds 1 where there is one."""
+
+    expected = "any value"
+
+    def read(self, values: Sequence[Any], places: Places, mistakes: Mistakes, types: Types = None) -> np.ndarray:
+        return np.ones(len(values), np.int64)
+
+    def missing(self, n: int) -> np.ndarray:
+        return np.full(n, -1)
+
+    def feature(self) -> Any:
+        return "bool"
+
+
 _FACT_FIELDS: dict[str, Node] = {
     "h_idx": Optional(Integer("an entity index")),
     "t_idx": Optional(Integer("an entity index")),
-    "head": Optional(Text("a name")),
-    "tail": Optional(Text("a name")),
+    "head": Optional(_Entity()),
+    "tail": Optional(_Entity()),
     "r": _RELATION,
     "evidence": _EVIDENCE,
     "score": Optional(Number("a score")),
 }
 BY_INDEX, BY_NAME = ("h_idx", "t_idx"), ("head", "tail")
-_FACT = Record(_FACT_FIELDS, "a fact: a dict with h_idx, t_idx and r, or head, tail and r")
-_FLAT_FACT = Record({"title": _TITLE, **_FACT_FIELDS}, "a fact: a dict with title, h_idx, t_idx and r")
+_ALIASES = {"relation_id": "r"}  # the name of the Hub's dataset
+_FACT = Record(_FACT_FIELDS, "a fact: a dict with h_idx, t_idx and r, or head, tail and r", aliases=_ALIASES)
+_OF_DOCUMENTS = ("relations", "scores")  # the fields of a prediction that is not a fact by itself
+_FLAT_FACT = Record(
+    {"title": _TITLE, **_FACT_FIELDS, **dict.fromkeys(_OF_DOCUMENTS, Optional(_Presence()))},
+    "a fact: a dict with title, h_idx, t_idx and r",
+    aliases=_ALIASES,
+)
 _FACTS = Rows(_FACT, "a list of facts")
 _FACTS_ALONE = Record({"title": _TITLE, "relations": _FACTS}, "a record: a dict with title, and relations or scores")
 PREDICTION = Record(
@@ -153,47 +202,102 @@ def _is_flat(record: Any) -> bool:
         isinstance(record, Mapping)
         and record.get("relations") is None
         and record.get("scores") is None
-        and any(record.get(name) is not None for name in _FACT_FIELDS)
+        and any(record.get(name) is not None for name in _FACT.keys)
     )
 
 
 def _read_predictions(given: Any, mistakes: Mistakes) -> Struct:
-    """Read a batch, whose first prediction decides whether all are facts by themselves."""
-    if hasattr(given, "__len__") and "scores" in getattr(given, "column_names", ()):
+    """Read a batch; facts by themselves and predictions by document may stand in any order."""
+    if all(hasattr(given, name) for name in ("__len__", "with_format")) and "scores" in given.column_names:
         given = dataset_records(given)
-    records = to_records(given, "predictions", ("title", "relations", "scores", *_FACT_FIELDS))
-    places = Places.of_batch("predictions")
-    is_flat = bool(records) and _is_flat(records[0])
+    records = to_records(given, "predictions", ("title", "relations", "scores", "labels", *_FACT.keys))
+    places, trial = Places.of_batch("predictions"), Mistakes()
+    first = bool(records) and _is_flat(records[0])
+    if first:
+        predictions = _read_form(records, True, places, trial)
+    if not first or trial:
+        is_flat = np.array([_is_flat(record) if isinstance(record, Mapping) else first for record in records], bool)
+        rows = [some for some in (np.flatnonzero(is_flat), np.flatnonzero(~is_flat)) if len(some)]
+        parts = [
+            _read_form([records[at] for at in some], bool(is_flat[some[0]]), places.rows(some.tolist()), mistakes)
+            for some in rows
+        ]
+        parts = parts or [_read_form([], False, places, mistakes)]
+        predictions = take(concatenate_columns(parts), np.argsort(np.concatenate(rows))) if parts[1:] else parts[0]
+    relations: Lists = predictions["relations"]
+    here = fact_places(predictions, places)
+    facts = _indices_apart(relations.items, here, mistakes)
+    _check_facts(facts, here, records, mistakes)
+    return Struct({**predictions.fields, "relations": Lists(relations.offsets, facts, relations.present)})
+
+
+def _read_form(records: list[Any], is_flat: bool, places: Places, mistakes: Mistakes) -> Struct:
+    """Read predictions that are all facts by themselves, or none is."""
     if is_flat:
         facts = read_all(records, _FLAT_FACT, places, mistakes, _AT_ONCE)
+        for name in _OF_DOCUMENTS:
+            for at in np.flatnonzero(facts[name] >= 0).tolist():
+                mistakes.add((*places(at), name), "a part of a prediction by document, expected a fact by itself")
         relations = Lists(np.arange(len(facts) + 1), Struct({name: facts[name] for name in _FACT_FIELDS}))
         scores: Column = PREDICTION.fields["scores"].missing(len(facts))
         title = facts["title"]
     else:
-        _check_forms(records, mistakes)
+        _check_forms(records, places, mistakes)
         is_dense = any(isinstance(record, Mapping) and record.get("scores") is not None for record in records)
         column = read_all(records, PREDICTION if is_dense else _FACTS_ALONE, places, mistakes, _AT_ONCE)
         title, relations = column["title"], column["relations"]
         scores = column["scores"] if is_dense else PREDICTION.fields["scores"].missing(len(column))
         if is_dense:
             for at in np.flatnonzero(~is_present(relations) & ~is_present(scores)).tolist():
-                mistakes.add((*places(at), "relations"), f"missing, expected {_FACTS.expected}")
-    flat = np.full(len(title), int(is_flat))
-    predictions = Struct({"title": title, "flat": flat, "relations": relations, "scores": scores})
-    _check_facts(predictions, places, mistakes)
-    return predictions
+                mistakes.add((*places(at), "relations"), f"missing, expected {_FACTS.expected}{_keys_at(records, at)}")
+    return Struct({"title": title, "flat": np.full(len(title), int(is_flat)), "relations": relations, "scores": scores})
 
 
-def _check_forms(records: list[Any], mistakes: Mistakes) -> None:
-    """Note predictions that are facts by themselves and have relations or scores too."""
-    names = BY_INDEX + BY_NAME
+def _check_forms(records: list[Any], places: Places, mistakes: Mistakes) -> None:
+    """Note gold documents, and predictions that are facts by themselves and have relations or scores too."""
+    names = (*BY_INDEX, *BY_NAME)
     for at, record in enumerate(records):
-        if isinstance(record, Mapping) and not record.keys().isdisjoint(names) and not _is_flat(record):
+        if not isinstance(record, Mapping):
+            continue
+        if record.get("labels") is not None and record.get("relations") is None and record.get("scores") is None:
+            mistakes.add(
+                places(at),
+                "a document with gold labels, expected a prediction with relations or scores "
+                "(to_predictions of spanscore.formats.docred makes predictions of documents)",
+            )
+        elif not record.keys().isdisjoint(names) and not _is_flat(record):
             name = next(name for name in names if name in record)
             mistakes.add(
-                ("predictions", at, name),
+                (*places(at), name),
                 f"{quote(record[name])} is of a fact by itself, expected no relations or scores beside it",
             )
+
+
+def _indices_apart(facts: Struct, places: Places, mistakes: Mistakes) -> Struct:
+    """Put indices that are given as heads and tails into ``h_idx`` and ``t_idx``; names alone stay."""
+    fields = dict(facts.fields)
+    for index, name in zip(BY_INDEX, BY_NAME, strict=True):
+        given = facts[name]["index"]
+        fields[name] = facts[name]["name"]
+        if (given >= 0).any():
+            for at in np.flatnonzero((given >= 0) & (facts[index] >= 0) & (given != facts[index])).tolist():
+                mistakes.add((*places(at), name), f"{given[at]} contradicts {facts[index][at]}, given as {index}")
+            fields[index] = np.where(given >= 0, given, facts[index])
+    return Struct(fields, facts.present)
+
+
+def _keys_at(records: list[Any], *steps: int | str) -> str:
+    """The words on the keys of a record, or of a fact in it, for the error that one is missing."""
+    value: Any = records
+    for step in steps:
+        if isinstance(value, Mapping) == isinstance(step, int):
+            break  # the columns of facts, or a named tuple
+        # A set has no index, and the index of a pandas.Series does not count its items.
+        if isinstance(value, Mapping):
+            value = value[step]
+        else:
+            value = value[int(step)] if isinstance(value, list) else next(islice(value, int(step), None))
+    return f"; {list_keys(value)}" if isinstance(value, Mapping) else ""
 
 
 def fact_places(predictions: Struct, places: Places) -> Places:
@@ -208,10 +312,8 @@ def fact_places(predictions: Struct, places: Places) -> Places:
     return Places(path)
 
 
-def _check_facts(predictions: Struct, places: Places, mistakes: Mistakes) -> None:
-    """Note facts without a pair of entities, and from an entity to itself."""
-    facts = predictions["relations"].items
-    here = fact_places(predictions, places)
+def _check_facts(facts: Struct, places: Places, records: list[Any], mistakes: Mistakes) -> None:
+    """Note facts without a pair of entities, and from an entity to itself. `places` belong to the facts."""
     given = {name: is_present(facts[name]) for name in BY_INDEX}
     incomplete = ~(given["h_idx"] & given["t_idx"])
     if incomplete.any():
@@ -220,10 +322,10 @@ def _check_facts(predictions: Struct, places: Places, mistakes: Mistakes) -> Non
     for at in np.flatnonzero(incomplete).tolist():
         is_by_name = any(given[name][at] for name in BY_NAME) and not any(given[name][at] for name in BY_INDEX)
         missing = next(name for name in (BY_NAME if is_by_name else BY_INDEX) if not given[name][at])
-        mistakes.add(
-            (*here(at), missing), f"missing, expected {_FACT_FIELDS[missing].expected}, as in {_FACT.expected}"
-        )
-    _check_different(facts["h_idx"], facts["t_idx"], here.field("t_idx"), mistakes)
+        path = places(at)
+        words = f"missing, expected {_FACT_FIELDS[missing].expected}, as in {_FACT.expected}"
+        mistakes.add((*path, missing), words + _keys_at(records, *path[1:]))
+    _check_different(facts["h_idx"], facts["t_idx"], places.field("t_idx"), mistakes)
 
 
 def check_pair_fields(predictions: Struct, places: Places, match: str, mistakes: Mistakes) -> None:
@@ -232,12 +334,16 @@ def check_pair_fields(predictions: Struct, places: Places, match: str, mistakes:
     has_both = np.minimum(*(facts[name] for name in BY_INDEX)) >= 0
     # Each fact has indices or names, so only facts with one of these can lack the other.
     rows = np.flatnonzero(has_both if match == "names" else ~has_both)
-    for name in BY_NAME if match == "names" else BY_INDEX:
+    wanted, others = (BY_NAME, BY_INDEX) if match == "names" else (BY_INDEX, BY_NAME)
+    kind = "a name" if match == "names" else _FACT_FIELDS["h_idx"].expected
+    for name in wanted:
         has_field = is_present(facts[name][rows])
         if not has_field.all():
+            at = rows[int(np.argmin(has_field))]
+            given = ", ".join(quote(facts[other][at : at + 1].tolist()[0]) for other in others)
             mistakes.add(
-                (*places(rows[int(np.argmin(has_field))]), name),
-                f"missing, expected {_FACT_FIELDS[name].expected}, which match={match!r} needs",
+                (*places(at), name),
+                f"missing, expected {kind}, which match={match!r} needs; head and tail are {given}",
             )
 
 
@@ -249,8 +355,13 @@ def read(side: str, given: Any, mistakes: Mistakes) -> Column:
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
-def _read_threshold(value: Any) -> float | str:
-    return value if isinstance(value, str) and value == "na" else read_number(value, 'a number, nor "na"')
+def _read_threshold(value: Any) -> float | str | None:
+    if value is None or (isinstance(value, str) and value == "na"):
+        return value
+    return read_number(value, 'a number, nor "na"')
+
+
+_NAMES_EXPECTED = "a list of relation names, or a dict from name to index or from index to name"
 
 
 def _read_relation_names(value: Any) -> list[str | None] | None:
@@ -258,10 +369,11 @@ def _read_relation_names(value: Any) -> list[str | None] | None:
         return None
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    expected = "a list of relation names"
-    names: list[str | None] = read_value(value, Items(Optional(_RELATION), expected)).items.tolist()
     if isinstance(value, (set, frozenset)):
-        raise Refused(f"{quote(value)} has no order, expected {expected}")
+        raise Refused(f"{quote(value)} has no order, expected {_NAMES_EXPECTED}")
+    if isinstance(value, Mapping):
+        value = _in_order(value)
+    names: list[str | None] = read_value(value, Items(Optional(_RELATION), _NAMES_EXPECTED)).items.tolist()
     first: dict[str | None, int] = {}
     for at, name in enumerate(names):
         name = None if name in NO_RELATION else name
@@ -269,6 +381,50 @@ def _read_relation_names(value: Any) -> list[str | None] | None:
             raise Refused(f"{quote(names[at])} repeats [{first[name]}], expected each name once", at)
         first[name] = at
     return names
+
+
+def _in_order(given: Mapping[Any, Any]) -> list[Any]:
+    """The names of a dict from name to index (``rel2id.json``) or from index to name (``id2label``), by index."""
+    is_by_name = all(_index_of(value, False) is not None for value in given.values())
+    names: dict[int, Any] = {}
+    for key, value in given.items():
+        name, index = (key, _index_of(value, False)) if is_by_name else (value, _index_of(key, True))
+        step = f"[{quote(key)}]"
+        if index is None:
+            raise Refused(f"{quote(key)} is not an index (a whole number from 0), expected {_NAMES_EXPECTED}", step)
+        if index in names:
+            raise Refused(f"{index} is the index of {quote(names[index])} too, expected each index once", step)
+        names[index] = name
+    for index in range(len(names)):
+        if index not in names:
+            raise Refused(f"no name has the index {index}, expected each index from 0 to {len(names) - 1}")
+    return [names[index] for index in range(len(names))]
+
+
+def _index_of(value: Any, as_text: bool) -> int | None:
+    """A whole number from 0, also as text (the keys of a JSON object) if `as_text`; None for another value."""
+    if as_text and isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS:
+        return int(value)
+    is_index = isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 0
+    return int(value) if is_index else None
+
+
+def _read_relation_info(value: Any) -> dict[str, str] | None:
+    expected = "a dict from relation to its readable name, or a path to a JSON file of one"
+    if value is None:
+        return None
+    if isinstance(value, (str, Path)):
+        value = _load(value, dict, expected)
+    if not isinstance(value, Mapping):
+        raise Refused(f"{quote(value)} is not {expected}")
+    info: dict[str, str] = {}
+    name = Text("a readable name", blank=False)
+    for key, text in value.items():
+        try:
+            info[_RELATION.read_one(key)] = name.read_one(text)
+        except Refused as refused:
+            raise Refused(refused.words, f"[{quote(key)}]") from None
+    return info
 
 
 class Training(NamedTuple):
@@ -297,7 +453,7 @@ def _training_option(name: str, kind: str, text: str, as_triples: bool) -> Optio
             return None
         is_triples = as_triples
         if isinstance(value, (str, Path)):
-            value = _load(value)
+            value = _load(value, list, "a JSON file of training documents or of triples")
             is_triples = bool(value) and isinstance(value[0], list)
         mistakes = Mistakes()
         training = _read_triples(value, name, mistakes) if is_triples else _read_documents(value, name, mistakes)
@@ -307,16 +463,16 @@ def _training_option(name: str, kind: str, text: str, as_triples: bool) -> Optio
     return Option(name, kind, None, text, check)
 
 
-def _load(path: str | Path) -> list[Any]:
-    wanted = "expected a JSON file of training documents or of triples"
+def _load(path: str | Path, kind: type, expected: str) -> Any:
+    """The content of a JSON file, which is a value of this kind."""
+    wanted = f"expected {expected}"
     try:
-        data = Path(path).read_bytes()
-        value = json.loads(gzip.decompress(data) if str(path).endswith(".gz") else data)
+        value = read_json(path)
     except OSError as error:
         raise Refused(f"{quote(str(path))} cannot be read ({error.strerror}), {wanted}") from None
-    except (ValueError, EOFError, RecursionError) as error:
-        raise Refused(f"{quote(str(path))} is not JSON ({quote(str(error))}), {wanted}") from None
-    if not isinstance(value, list):
+    except ValueError as error:
+        raise Refused(f"{error}, {wanted}") from None
+    if not isinstance(value, kind):
         raise Refused(f"{quote(str(path))} holds {quote(value)}, {wanted}")
     return value
 
@@ -351,19 +507,28 @@ OPTIONS = {
     **table(
         Option(
             "threshold",
-            'float or "na"',
-            0.5,
-            'A fact is predicted when its score is above; a fact without score has 1.0. ``"na"`` predicts a relation '
-            "whose dense score is above that of the no-relation column, and ranks by the difference.",
+            'float, "na" or None',
+            None,
+            "A fact is predicted when its score is above; a fact without score has 1.0. Without a threshold every "
+            'listed fact is predicted. Dense scores need one. ``"na"`` predicts a relation whose dense score is above '
+            "that of the no-relation column, and ranks by the difference.",
             _read_threshold,
         ),
         Option(
             "relation_names",
-            "list of str or None",
+            "list of str or None, dict of str to int, or dict of int to str",
             None,
-            'The names of the last axis of dense scores, and all relations that there are to rank. None or "Na" is '
-            "the no-relation column.",
+            "The names of the last axis of dense scores, and all relations that there are to rank. A dict gives each "
+            'name its index or each index its name. None, "Na", "NA" or "no_relation" is the no-relation column.',
             _read_relation_names,
+        ),
+        Option(
+            "relation_info",
+            "dict of str to str, or path",
+            None,
+            "Readable names of relations, or a file of them (``rel_info.json``). Facts in error show both, and with "
+            '``match="names"`` predictions may have either.',
+            _read_relation_info,
         ),
         _training_option(
             "train", _DOCUMENTS, "Training documents, like references, or a file of them or of triples.", False

@@ -5,10 +5,12 @@ import json
 import math
 import pickle
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, namedtuple
 
 import datasets
 import numpy as np
+import pandas
+import pyarrow
 import pytest
 from conftest import ROOT, benchmark_file, expected, load, perturbed
 from hypothesis import HealthCheck, example, given, settings
@@ -120,7 +122,7 @@ def closest(vertex_set, h, t):
     )
 
 
-def oracle(facts, references, threshold=0.5, relation_names=None, train=None):
+def oracle(facts, references, threshold=None, relation_names=None, train=None, dense=False):
     by_title = {d["title"]: d for d in references}
     gold, listed_evidence = {}, Counter()
     for d in references:
@@ -134,7 +136,7 @@ def oracle(facts, references, threshold=0.5, relation_names=None, train=None):
         value = 1.0 if item.get("score") is None else item["score"]
         scores[key] = max(scores.get(key, value), value)
         evidence.setdefault(key, set(item.get("evidence") or []))
-    predicted = {key for key, value in scores.items() if value > threshold}
+    predicted = {key for key, value in scores.items() if threshold is None or value > threshold}
     right = predicted & gold.keys()
 
     def seen(key):
@@ -197,7 +199,7 @@ def oracle(facts, references, threshold=0.5, relation_names=None, train=None):
     } | scores.keys()
     result["candidates"], result["n_relations"] = len(universe), len(relations)
     ranked = [(scores.get(k), k in gold, k in gold and train is not None and seen(k)) for k in universe]
-    result |= ranking_oracle(ranked, len(gold), "")
+    result |= ranking_oracle(ranked, len(gold), "", dense)
     for name in ("f1", "precision"):
         result[f"ign_{name}"] = None
     result |= {"ign_auc": None, "ign_pr_auc": None, "ign_best_f1": None}
@@ -207,15 +209,14 @@ def oracle(facts, references, threshold=0.5, relation_names=None, train=None):
         recall = result["recall"]
         result["ign_precision"] = precision
         result["ign_f1"] = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-        result |= ranking_oracle(ranked, len(gold), "ign_")
+        result |= ranking_oracle(ranked, len(gold), "ign_", dense)
     return result
 
 
-def ranking_oracle(ranked, n_gold, prefix):
+def ranking_oracle(ranked, n_gold, prefix, dense):
     ign = bool(prefix)
     floor = min([s for s, _, _ in ranked if s is not None], default=0)
     value = {None: -1} | {s: i for i, s in enumerate(sorted({s for s, _, _ in ranked if s is not None}))}
-    del floor
     kept = [(value[s], right) for s, right, seen in ranked if not (ign and seen)]
     truth = [right for _, right in kept]
     area = roc_auc_score(truth, [v for v, _ in kept]) if 0 < sum(truth) < len(truth) else 0.0
@@ -226,7 +227,8 @@ def ranking_oracle(ranked, n_gold, prefix):
         precision = (correct - shown) / (len(taken) - shown) if correct > shown else 0.0
         recall = correct / n_gold if n_gold else 0.0
         points.append((recall, precision, len(taken)))
-        if step > LOWEST and precision + recall:
+        takable = step > LOWEST or (step == floor and not dense)
+        if takable and precision + recall:
             best = max(best, 100 * 2 * precision * recall / (precision + recall))
     under = trapezoid(*zip(*[point[:2] for point in points[1:]], strict=True)) if len(points) > 2 else 0.0
     if len(points) > 1 and points[1][2] > 1:
@@ -294,7 +296,8 @@ def predicted_facts(draw, documents, relations=(*RELATIONS, "P9"), unknown=True)
 training = st.none() | st.lists(
     st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES), st.sampled_from([*RELATIONS, "P7"])), max_size=30
 )
-thresholds = st.sampled_from([0.5, 0.0, 0.25, 0.3, -INFINITY, INFINITY, -5, 2])
+numbers = st.sampled_from([0.5, 0.0, 0.25, 0.3, -INFINITY, INFINITY, -5, 2])
+thresholds = st.none() | numbers
 
 
 @relaxed
@@ -317,7 +320,7 @@ def test_facts_agree_with_the_oracle(docred, data, threshold, train, names):
 
 
 @relaxed
-@given(st.data(), thresholds, training, st.sampled_from(["float16", "float32", "float64", "int64"]), st.booleans())
+@given(st.data(), numbers, training, st.sampled_from(["float16", "float32", "float64", "int64"]), st.booleans())
 def test_dense_scores_agree_with_the_oracle(docred, data, threshold, train, dtype, beside):
     names = ["P1", "Na", "P2", "P17", "P131"]
     documents = data.draw(corpora())
@@ -341,8 +344,10 @@ def test_dense_scores_agree_with_the_oracle(docred, data, threshold, train, dtyp
             predictions.append({"title": d["title"], "relations": listed})
     options = {"threshold": threshold, "relation_names": names, "train_facts": train}
     result = score(docred, predictions, documents, **options)
-    agree(result, oracle(facts, documents, threshold, names, None if train is None else set(train)))
-    agree(result, {k: v for k, v in score(docred, facts, documents, **options).items() if k != "duplicate_predictions"})
+    wanted = oracle(facts, documents, threshold, names, None if train is None else set(train), dense=bool(predictions))
+    agree(result, wanted)
+    of_lists = {"duplicate_predictions", "best_threshold", "best_f1", "ign_best_f1"}
+    agree(result, {k: v for k, v in score(docred, facts, documents, **options).items() if k not in of_lists})
     best = score(docred, predictions, documents, relation_names=names, threshold=result["best_threshold"])
     assert best["f1"] == result["best_f1"]
 
@@ -394,7 +399,7 @@ def test_names_agree_with_the_oracle(docred, data, threshold):
     gold = sorted({(d["title"], g["r"], g["h"], g["t"]) for d in documents for g in d["labels"]})
 
     def matched(limit, strict=True):
-        taken = [k for k, s in sets.items() if (s > limit if strict else s >= limit)]
+        taken = [k for k, s in sets.items() if limit is None or (s > limit if strict else s >= limit)]
         edges = [{j for j, g in enumerate(gold) if g[:2] == k[:2] and g[2] in k[2] and g[3] in k[4]} for k in taken]
         return most(edges, len(gold)), len(taken)
 
@@ -404,7 +409,7 @@ def test_names_agree_with_the_oracle(docred, data, threshold):
     for step in sorted(set(sets.values()), reverse=True):
         row = rates(*matched(step, strict=False), len(gold))
         points.append((row["recall"] / 100, row["precision"] / 100, row["predicted"]))
-        best = max(best, row["f1"] if step > LOWEST else 0.0)
+        best = max(best, row["f1"] if step > LOWEST or step == min(sets.values()) else 0.0)
     assert result["best_f1"] == pytest.approx(best, abs=1e-9)
     under = trapezoid(*zip(*[point[:2] for point in points], strict=True)) if len(points) > 1 else 0.0
     if points and points[0][2] > 1:
@@ -434,10 +439,11 @@ def test_names_match_as_many_facts_as_possible_at_every_threshold(docred, data):
         name: {i for i, mentions in enumerate(vertex_set) if {"name": name, "sent_id": 0} in mentions} for name in "abc"
     }
     options = {"match": "names", "return_errors": True}
-    for threshold in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+    for threshold in (None, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
         result = score(docred, facts, documents, threshold=threshold, **options)
-        taken = {(frozenset(called[f["head"]]), frozenset(called[f["tail"]])) for f in facts if f["score"] > threshold}
-        unnamed = [f for f in facts if f["score"] > threshold and not (called[f["head"]] and called[f["tail"]])]
+        limit = -1 if threshold is None else threshold
+        taken = {(frozenset(called[f["head"]]), frozenset(called[f["tail"]])) for f in facts if f["score"] > limit}
+        unnamed = [f for f in facts if f["score"] > limit and not (called[f["head"]] and called[f["tail"]])]
         edges = [{j for j, g in enumerate(labels) if g["h"] in head and g["t"] in tail} for head, tail in taken]
         assert result["true_positives"] == most(edges, len(labels)) == len(result["matched"])
         assert result["predicted"] <= len(taken) + len(unnamed)
@@ -465,6 +471,8 @@ def test_matched_items_and_the_curve(docred, data, threshold, form):
         best[key] = max(best.get(key, f["score"]), f["score"])
     once = [fact(h, t, r, title, score=value) for (title, h, t, r), value in best.items()]
     predictions = facts if form == "facts" else as_dense(documents, once, names, low=-4.0, dtype=np.float64)
+    if form == "dense" and threshold is None:
+        threshold = 0.5
     options = {"relation_names": names, "threshold": threshold}
     result = score(docred, predictions, documents, return_errors=True, **options)
     plain = score(docred, predictions, documents, **options)
@@ -474,7 +482,9 @@ def test_matched_items_and_the_curve(docred, data, threshold, form):
     gold = {(d["title"], label["h"], label["t"], label["r"]) for d in documents for label in d["labels"]}
     found = [(m["record"], *m["reference"].values()) for m in result["matched"]]
     assert sorted(found) == sorted(
-        key for key in gold if best.get(key, -4.0 if form == "dense" else -INFINITY) > threshold
+        key
+        for key in gold
+        if (key in best if threshold is None else best.get(key, -4.0 if form == "dense" else -INFINITY) > threshold)
     )
     for match in result["matched"]:
         assert (match["component"], match["kind"]) == ("fact", "right")
@@ -482,7 +492,8 @@ def test_matched_items_and_the_curve(docred, data, threshold, form):
         assert [*match["prediction"].values()] == [*match["reference"].values()]
 
     curve = result["curve"]
-    assert curve["threshold"] == sorted(curve["threshold"], reverse=True)
+    of_numbers = [at for at in curve["threshold"] if at is not None]
+    assert of_numbers == sorted(of_numbers, reverse=True) and None not in curve["threshold"][:-1]
     for recall, precision, at in zip(curve["recall"], curve["precision"], curve["threshold"], strict=True):
         there = score(docred, predictions, documents, relation_names=names, threshold=at)
         assert (100 * recall, 100 * precision) == pytest.approx((there["recall"], there["precision"]))
@@ -545,7 +556,8 @@ def test_gold_against_itself_in_all_forms(docred, name):
     results = []
     forms = [facts, as_records(facts), as_dense(documents, facts, names), as_dense(documents, facts, names, pairs=True)]
     for predictions, references in zip([*forms, facts], [documents] * 4 + [hub_rows(documents)], strict=True):
-        results.append(score(docred, predictions, references, relation_names=names))
+        threshold = 0.5 if "scores" in predictions[0] else None
+        results.append(score(docred, predictions, references, relation_names=names, threshold=threshold))
         result = results[-1]
         assert result["f1"] == result["best_f1"] == result["macro_f1"] == 100
         for key in ("intra", "inter", "inter_long", "frequent", "long_tail"):
@@ -555,7 +567,7 @@ def test_gold_against_itself_in_all_forms(docred, name):
         assert result["auc"] == 1 and result["n_relations"] == len(names) - 1
     assert results[0] == results[1] == results[4]
     assert results[0]["evidence"]["f1"] == results[0]["evidence_annotated"]["f1"] == 100
-    listed_only = {"evidence", "evidence_annotated", "best_threshold", "pr_auc"}
+    listed_only = {"evidence", "evidence_annotated", "best_threshold", "pr_auc", "signature"}
     for result in results[2:4]:
         assert {k: v for k, v in result.items() if k not in listed_only} == {
             k: v for k, v in results[0].items() if k not in listed_only
@@ -609,7 +621,8 @@ def test_areas_as_the_benchmark_ranks_a_list(docred, gold):
     right, shown = (np.array(column) for column in list(zip(*ranked, strict=True))[1:])
     correct, seen, listed = right.cumsum(), shown.cumsum(), np.arange(1, len(right) + 1)
     recall = correct / right.sum()
-    result = score(docred, predictions, documents, relation_names=names, train_facts=[list(t) for t in train])
+    facts = [list(t) for t in train]
+    result = score(docred, predictions, documents, relation_names=names, train_facts=facts, threshold=0.5)
     for prefix, precision in (("", correct / listed), ("ign_", (correct - seen) / np.maximum(listed - seen, 1))):
         assert result[f"{prefix}pr_auc"] == pytest.approx(trapezoid(recall, precision), abs=1e-9)
         best = (200 * precision * recall / np.maximum(precision + recall, 1e-20)).max()
@@ -626,12 +639,17 @@ def test_areas_as_the_benchmark_ranks_a_list(docred, gold):
 
 def test_nothing_to_rank(docred):
     one = document(n=1)
-    result = score(docred, [{"title": "d", "scores": np.zeros((1, 1, 2))}], [one], relation_names=["P1", "P2"])
+    result = score(
+        docred, [{"title": "d", "scores": np.zeros((1, 1, 2))}], [one], relation_names=["P1", "P2"], threshold=0.5
+    )
     assert (result["candidates"], result["auc"], result["pr_auc"], result["best_f1"]) == (0, 0.0, 0.0, 0.0)
-    assert score(docred, [{"title": "d", "scores": []}], [one], relation_names=["P1"])["candidates"] == 0
-    assert score(docred, [{"title": "d", "scores": np.zeros((0, 1))}], [one], relation_names=["P1"])["f1"] == 0
+    assert score(docred, [{"title": "d", "scores": []}], [one], relation_names=["P1"], threshold=0.5)["candidates"] == 0
+    assert (
+        score(docred, [{"title": "d", "scores": np.zeros((0, 1))}], [one], relation_names=["P1"], threshold=0.5)["f1"]
+        == 0
+    )
     result = score(docred, [], [document(labels=[(0, 1, "P1")])])
-    assert (result["recall"], result["auc"], result["best_threshold"]) == (0.0, 0.5, LOWEST)
+    assert (result["recall"], result["auc"], result["best_threshold"]) == (0.0, 0.5, None)
     with pytest.warns(UserWarning, match="no fact"):
         result = docred.compute(predictions=[fact(0, 1, "P1")], references=[document()])
     assert result["no_gold"] is True and result["candidates"] == 1 and result["n_relations"] == 0
@@ -650,11 +668,12 @@ def test_best_threshold(docred):
         return result["best_threshold"]
 
     assert best(0.9, 0.8, 0.5) == (0.8 + 0.5) / 2
-    assert best(0.9, 0.8) == LOWEST
+    assert best(0.9, 0.8) is None
     assert best(0.9, 0.8, -INFINITY) == LOWEST
     assert best(INFINITY, INFINITY, 3.0) == 3.0
     assert best(0.5, 0.5, np.nextafter(0.5, 0)) == np.nextafter(0.5, 0)
-    assert best(-INFINITY, -INFINITY) == LOWEST
+    assert best(-INFINITY, -INFINITY) is None
+    assert best(-INFINITY, 0.5) is None
     assert best(1.7e308, 1.7e308, 1.6e308) == pytest.approx(1.65e308)
 
 
@@ -710,6 +729,16 @@ def test_training_in_every_form(docred, tmp_path):
     assert score(docred, facts, [reference], train=[shown])["ign_auc"] is not None
 
 
+@pytest.mark.parametrize("facts", [[], [["d e0", "P1", "d e1"]], [["d e0", "d e1", "capital of"]]])
+def test_training_facts_without_a_relation_of_the_references_are_told(docred, facts):
+    reference = document(labels=[(0, 1, "P1")])
+    for name in ("train", "train_distant"):
+        with pytest.warns(
+            UserWarning, match=f"^{name}: no training fact has a relation of the references, such as 'P1'"
+        ):
+            docred.compute(predictions=[], references=[reference], **{f"{name}_facts": facts})
+
+
 def test_kinds_of_error(docred):
     reference = document("d", 6, [(0, 1, "P1"), (2, 3, "P1"), (4, 5, "P2"), (0, 5, "P3"), (3, 0, "P4"), (1, 2, "P5")])
     facts = [
@@ -738,7 +767,7 @@ def test_kinds_of_error(docred):
     assert result["per_document"][0] == {"id": "d", "true_positives": 0, "predicted": 6, "gold": 6}
     names = ["P1", "P2", "P3", "P4", "P5", "P9"]
     dense = as_dense([reference], facts[:-1], names)
-    again = score(docred, dense, [reference], relation_names=names, return_errors=True)
+    again = score(docred, dense, [reference], relation_names=names, threshold=0.5, return_errors=True)
     key = lambda error: json.dumps(error, sort_keys=True)  # noqa: E731
     assert sorted(map(key, again["errors"])) == sorted(key(e) for e in result["errors"] if e["record"] == "d")
     named = [{"title": "d", "head": f"d e{f['h_idx']}", "tail": f"D  E{f['t_idx']}", "r": f["r"]} for f in facts[:-1]]
@@ -757,7 +786,7 @@ def test_errors_account_for_every_mistake(docred, data):
     assert sum(e["reference"] is not None for e in errors) == result["gold"] - result["true_positives"]
     for name in ("true_positives", "predicted", "gold"):
         assert sum(row[name] for row in result["per_document"]) == result[name]
-    mended = [f for f in facts if f["score"] is None or f["score"] > 0.5]
+    mended = list(facts)
     for error in errors:
         if error["kind"] not in ("spurious", "missed"):
             wrong, right = error["prediction"], error["reference"]
@@ -795,7 +824,9 @@ def test_processes_share_records(tmp_path):
     results = {}
 
     def run(i, predictions):
-        results[i] = parts[i].compute(predictions=predictions, references=[reference[i]], relation_names=names)
+        results[i] = parts[i].compute(
+            predictions=predictions, references=[reference[i]], relation_names=names, threshold=0.5
+        )
 
     other = threading.Thread(target=run, args=(1, cube))
     other.start()
@@ -821,11 +852,11 @@ def test_dataset_rows(docred):
     assert score(docred, by_column, documents)["f1"] == 100
     dense = as_dense(documents, facts, ["P1", "P2"], pairs=True)
     stored = datasets.Dataset.from_list([{**d, "scores": d["scores"].tolist()} for d in dense])
-    assert score(docred, stored, documents, relation_names=["P1", "P2"])["f1"] == 100
+    assert score(docred, stored, documents, relation_names=["P1", "P2"], threshold=0.5)["f1"] == 100
     cubes = [{**d, "scores": np.nan_to_num(d["scores"])} for d in as_dense(documents, facts, ["P1", "P2"])]
     features = datasets.Features({"title": datasets.Value("string"), "scores": datasets.Array3D((3, 3, 2), "float32")})
     stored = datasets.Dataset.from_list(cubes, features=features)
-    assert score(docred, stored, documents, relation_names=["P1", "P2"])["f1"] == 100
+    assert score(docred, stored, documents, relation_names=["P1", "P2"], threshold=0.5)["f1"] == 100
 
 
 def test_kept_scores_are_copies(docred):
@@ -834,16 +865,225 @@ def test_kept_scores_are_copies(docred):
     cube[0, 1] = 1
     docred.add_batch(predictions=[{"title": "d", "scores": cube}], references=documents)
     cube[:] = 0
-    assert score(docred, None, None, relation_names=["P1"])["f1"] == 100
+    assert score(docred, None, None, relation_names=["P1"], threshold=0.5)["f1"] == 100
 
 
 def test_signature(docred):
     result = score(docred, [fact(0, 1, "P1")], [document(labels=[(0, 1, "P1")])], threshold=0.25)
     assert result["signature"] == (
-        "docred|v:1.0.0|pairing:title|match:indices|threshold:0.25|relations:references|train:no|train_distant:no"
+        "docred|v:2.0.0|pairing:title|match:indices|threshold:0.25|relations:references|train:no|train_distant:no"
     )
+    assert "|threshold:listed|" in score(docred, [], [document()])["signature"]
     result = score(docred, [], [document()], relation_names=["P1"], train_facts=[["a", "b", "P1"]], match="names")
-    assert "|match:names|threshold:0.5|relations:given|train:yes|train_distant:no" in result["signature"]
+    wanted = "|match:names|threshold:listed|relations:given|train:yes|train_distant:no|relation_info:no"
+    assert result["signature"].endswith(wanted)
+
+
+# --- every listed fact ------------------------------------------------------------------------------------------------
+
+
+def script(facts, documents, train):
+    """The figures of the benchmark's script, which knows no scores: a fact that is listed is predicted."""
+    std, vertex_sets, n_evidence = {}, {}, 0
+    for d in documents:
+        vertex_sets[d["title"]] = d["vertexSet"]
+        for label in d["labels"]:
+            std[d["title"], label["r"], label["h"], label["t"]] = set(label["evidence"])
+            n_evidence += len(label["evidence"])
+    order = sorted(facts, key=lambda f: (f["title"], f["h_idx"], f["t_idx"], f["r"]))
+    key = lambda f: (f["title"], f["r"], f["h_idx"], f["t_idx"])  # noqa: E731
+    answer = [f for at, f in enumerate(order) if not at or key(f) != key(order[at - 1])]
+    correct = seen = right_evidence = listed_evidence = 0
+    for f in answer:
+        if f["title"] not in vertex_sets:
+            continue
+        evidence = set(f.get("evidence", []))
+        listed_evidence += len(evidence)
+        if key(f) in std:
+            correct += 1
+            right_evidence += len(std[key(f)] & evidence)
+            sides = (vertex_sets[f["title"]][f[name]] for name in ("h_idx", "t_idx"))
+            seen += any((a["name"], b["name"], f["r"]) in train for a, b in itertools.product(*sides))
+    recall = correct / len(std)
+    f1 = lambda precision, recall: 100 * 2 * precision * recall / (precision + recall)  # noqa: E731
+    return {
+        "f1": f1(correct / len(answer), recall),
+        "ign_f1": f1((correct - seen) / (len(answer) - seen), recall),
+        "evidence": f1(right_evidence / listed_evidence, right_evidence / n_evidence),
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_scores_of_a_result_file_only_rank(docred, gold, seed):
+    source = benchmark_file("docred/test_revised.json")
+    facts = json.loads(perturbed("docred-scores", source, seed))
+    train = spanscore.formats.docred.training_triples(json.loads(benchmark_file("docred/dev_revised.json").read_text()))
+    assert min(f["score"] for f in facts) < 0.5
+    result = score(docred, facts, gold, train_facts=train)
+    wanted = script(facts, gold, set(map(tuple, train)))
+    assert result["f1"] == pytest.approx(wanted["f1"], abs=1e-9)
+    assert result["ign_f1"] == pytest.approx(wanted["ign_f1"], abs=1e-9)
+    assert result["evidence"]["f1"] == pytest.approx(wanted["evidence"], abs=1e-9)
+    unscored = [{key: value for key, value in f.items() if key != "score"} for f in facts]
+    plain = score(docred, unscored, gold, train_facts=train)
+    assert {key: plain[key] for key in HEADLINE} == {key: result[key] for key in HEADLINE}
+    assert "|threshold:listed|" in result["signature"]
+    best = score(docred, facts, gold, threshold=result["best_threshold"])
+    assert best["f1"] == result["best_f1"] >= result["f1"]
+
+
+def test_listed_facts_of_any_score_are_predicted(docred):
+    reference = document(labels=[(0, 1, "P1"), (1, 0, "P1")])
+    facts = [fact(0, 1, "P1", score=-INFINITY), fact(1, 0, "P1", score=-3), fact(0, 2, "P1", score=0)]
+    for options in ({}, {"threshold": None}):
+        result = score(docred, facts, [reference], return_errors=True, **options)
+        assert (result["true_positives"], result["predicted"], len(result["matched"])) == (2, 3, 2)
+        assert (result["best_threshold"], result["best_f1"]) == (None, result["f1"])
+        assert result["curve"]["threshold"][-1] is None and len(result["errors"]) == 1
+
+
+def test_best_threshold_of_dense_scores(docred):
+    reference = document(n=2, labels=[(0, 1, "P1"), (1, 0, "P1")])
+    for dtype, lowest in itertools.product((np.float16, np.float32, np.float64), (0.25, -8.0)):
+        dense = as_dense(
+            [reference], [fact(0, 1, "P1", score=1.0), fact(1, 0, "P1", score=lowest)], ["P1"], dtype=dtype
+        )
+        result = score(docred, dense, [reference], relation_names=["P1"], threshold=0.5)
+        assert result["best_threshold"] == np.nextafter(lowest, -INFINITY) and result["best_f1"] == 100
+        again = score(docred, dense, [reference], relation_names=["P1"], threshold=result["best_threshold"])
+        assert again["f1"] == 100
+
+
+# --- no relation ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("none", ["Na", "NA", "no_relation"])
+def test_facts_of_no_relation_predict_nothing(docred, none):
+    documents = [document(labels=[(0, 1, "P1", [0]), (1, 0, none, [1])])]
+    facts = [fact(0, 1, "P1", evidence=[0], score=0.5)]
+    plain = score(docred, facts, [document(labels=[(0, 1, "P1", [0])])])
+    more = [fact(h, t, none, evidence=[2], score=9.0) for h, t in ((0, 1), (1, 2), (1, 2))]
+    for predictions in ([*more, *facts], as_records([*more, *facts])):
+        for references in (documents, hub_rows(documents)):
+            result = score(docred, predictions, references)
+            assert (plain.pop("no_relation_predictions", 0), result.pop("no_relation_predictions")) == (0, 3)
+            assert result == plain
+            named = score(docred, predictions, references, relation_names=["P1"], return_errors=True)
+            assert named["f1"] == 100 and named["errors"] == [] and named["no_relation_predictions"] == 3
+    train = [["d e0", "d e1", "P1"], ["d e0", "d e1", none]]
+    result = score(docred, facts, documents, train_facts=train)
+    assert (result["n_relations"], result["candidates"]) == (1, 6)
+    refused(docred, "predictions[0].r: None is not a relation", [fact(0, 1, None)])
+    refused(docred, "predictions[0].h_idx: 7 is past the end", [fact(7, 1, none)])
+    empty = score(docred, [fact(0, 1, none)], [document(labels=[(0, 1, none)])])
+    assert (empty["gold"], empty["predicted"], empty["per_relation"]) == (0, 0, {}) and "no_gold" not in empty
+
+
+@pytest.mark.parametrize("none", [None, "Na", "NA", "no_relation"])
+def test_the_column_of_no_relation(docred, none):
+    reference = document(n=2, labels=[(0, 1, "P1")])
+    scores = np.zeros((2, 2, 2))
+    scores[0, 1] = [1, 2]
+    dense = [{"title": "d", "scores": scores}]
+    result = score(docred, dense, [reference], relation_names=[none, "P1"], threshold="na")
+    assert (result["f1"], result["n_relations"]) == (100, 1)
+    beside = [*dense, {"title": "d", "relations": [{"h_idx": 1, "t_idx": 0, "r": "Na"}]}]
+    assert score(docred, beside, [reference], relation_names=[none, "P1"], threshold="na")["f1"] == 100
+
+
+# --- names of relations, facts under the names of the Hub -------------------------------------------------------------
+
+
+def test_relation_names_as_dicts(docred):
+    reference = document(n=2, labels=[(0, 1, "P1")])
+    scores = np.zeros((2, 2, 3))
+    scores[0, 1] = [0, 0, 1]
+    dense = [{"title": "d", "scores": scores}]
+    wanted = score(docred, dense, [reference], relation_names=["Na", "P2", "P1"], threshold=0.5)
+    assert wanted["f1"] == 100
+    for names in (
+        {"P1": 2, "Na": 0, "P2": 1},
+        {"P1": np.int64(2), "P2": 1, None: 0},
+        {2: "P1", 0: "Na", 1: "P2"},
+        {"2": "P1", "0": "Na", "1": "P2"},
+        {2: "P1", 0: None, 1: "P2"},
+        np.array(["Na", "P2", "P1"]),
+    ):
+        assert score(docred, dense, [reference], relation_names=names, threshold=0.5) == wanted
+    for names, words in (
+        ({"P1": 0, "P2": 2}, "relation_names: no name has the index 1, expected each index from 0 to 1"),
+        ({"P1": 1, "P2": 1}, "relation_names['P2']: 1 is the index of 'P1' too, expected each index once"),
+        ({0: "P1", "0": "P2"}, "relation_names['0']: 0 is the index of 'P1' too"),
+        ({1: "P1", 2: "P2"}, "relation_names: no name has the index 0"),
+        ({0: "P1", 1: "P1"}, "relation_names[1]: 'P1' repeats [0]"),
+        ({"Na": 0, "no_relation": 1}, "relation_names[1]: 'no_relation' repeats [0]"),
+        ({"P1": "country"}, "relation_names['P1']: 'P1' is not an index"),
+        ({"P1": 0.5}, "relation_names['P1']"),
+        ({"P1": True}, "relation_names['P1']"),
+        ({"P1": -1}, "relation_names['P1']"),
+        ({0: 3.5}, "relation_names[0]: 3.5 is not a relation"),
+    ):
+        refused(docred, words, relation_names=names)
+
+
+def test_facts_under_the_names_of_the_hub(docred):
+    documents = [document(title, 3, [(0, 1, "P1", [0]), (1, 2, "P2", [1])]) for title in "ab"]
+    facts = as_facts(documents)
+    wanted = score(docred, facts, documents)
+    names = {"h_idx": "head", "t_idx": "tail", "r": "relation_id"}
+    flat = [{names.get(key, key): value for key, value in f.items()} for f in facts]
+    columns = [
+        {"title": r["title"], "relations": {key: [f[key] for f in r["relations"]] for key in r["relations"][0]}}
+        for r in as_records(flat)
+    ]
+    with_text = [{**f, "relation_text": "words"} for f in flat]
+    forms = [flat, as_records(flat), columns, {key: [f[key] for f in flat] for key in flat[0]}, with_text]
+    forms += [[flat[0], *facts[1:]], datasets.Dataset.from_list(flat), datasets.Dataset.from_list(columns)]
+    forms += [[{**f, "head": float(f["head"]), "tail": np.int32(f["tail"])} for f in flat]]
+    forms += [[{**f, "h_idx": f["head"]} for f in flat]]
+    for predictions in forms:
+        assert score(docred, predictions, documents) == wanted
+    refused(docred, "predictions[0].head: 2 contradicts 0, given as h_idx", [{**facts[0], "head": 2}], documents)
+    refused(docred, "predictions[0].h_idx: 7 is past the end", [{**flat[0], "head": 7}], documents)
+    refused(docred, "contradicts 'P1', given under another name", [{**flat[0], "r": "P9"}], documents)
+    for wrong in (True, 0.5, -1, [0]):
+        refused(docred, "predictions[0].head: ", [{**flat[0], "head": wrong}], documents)
+    words = "predictions[0].head: missing, expected a name, which match='names' needs; head and tail are 0, 1"
+    refused(docred, words, flat, documents, match="names")
+    # A number in a text is a name.
+    words = (
+        "predictions[0].h_idx: missing, expected an entity index (a whole number from 0), which match='indices' needs"
+    )
+    refused(docred, words, [{**flat[0], "head": "0", "tail": "1"}], documents)
+
+
+def test_gold_documents_are_no_predictions(docred):
+    documents = [document(labels=[(0, 1, "P1")])]
+    for gold_documents in (documents, hub_rows(documents), datasets.Dataset.from_list(hub_rows(documents))):
+        refused(docred, "predictions[0]: a document with gold labels, expected a prediction", gold_documents)
+    with_relations = [{**documents[0], "relations": [{"h_idx": 0, "t_idx": 1, "r": "P1"}]}]
+    assert score(docred, with_relations, documents)["f1"] == 100
+
+
+def test_errors_name_the_keys_that_are_there(docred):
+    label = {"h": 0, "t": 1, "r": "P1"}
+    for predictions, place in (
+        ([{"title": "d", **label}], ""),
+        ([{"title": "d", "relations": [label]}], ".relations[0]"),
+    ):
+        with pytest.raises(ValueError) as error:
+            docred.compute(predictions=predictions, references=GOOD["references"])
+        message = str(error.value)
+        assert message.startswith(f"predictions[0]{place}.h_idx: missing") and "the keys there are " in message
+        assert "'h', 't', 'r'" in message
+    columns = [{"title": "d", "relations": {"h": [0], "t": [1], "r": ["P1"]}}]
+    refused(docred, "the keys there are 'h', 't', 'r'", columns)
+    dense = [{"title": "d", "scores": np.zeros((3, 3, 1))}, {"title": "e", "facts": []}]
+    refused(
+        docred,
+        "predictions[1].relations: missing, expected a list of facts; the keys there are 'title', 'facts'",
+        dense,
+    )
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
@@ -950,6 +1190,25 @@ def test_wrong_hub_columns(docred):
     refused(docred, "contradicts", references=[{**row, "labels": both}])
 
 
+@pytest.mark.parametrize("facts", [{1}, {"a": 1}.keys(), pandas.Series([{"h_idx": 1}], index=[7])])
+def test_facts_in_sequences_without_indices(docred, facts):
+    refused(docred, "predictions[0].relations[0]", [{"title": "d", "relations": facts}])
+    by_name = namedtuple("Prediction", "title relations")  # read by its names, as a dict is
+    refused(docred, "predictions[0].relations[0].h_idx: missing", [by_name("d", [{"r": "P1"}])])
+    assert score(docred, [by_name("d", [fact(0, 1, "P1")])], [document(labels=[(0, 1, "P1")])])["f1"] == 100
+
+
+def test_facts_as_tables(docred):
+    facts = pandas.DataFrame([fact(1, 0, "P1", "e"), fact(0, 1, "P1", "d")])
+    references = [document("d", labels=[(0, 1, "P1")]), document("e", labels=[(1, 0, "P1")])]
+    by_title = [{"title": title, "relations": rows} for title, rows in facts.groupby("title")]
+    for given_as in (facts, facts[::-1], by_title, pyarrow.Table.from_pandas(facts)):
+        assert score(docred, given_as, references)["f1"] == 100
+    dense = {"title": ["d"], "scores": [np.eye(3)[:, :, None].tolist()]}
+    for given_as in (pandas.DataFrame(dense), pyarrow.table(dense)):
+        assert score(docred, given_as, references, relation_names=["P1"], threshold=0.5)["predicted"] == 0
+
+
 def test_wrong_dense_scores(docred):
     good = np.zeros((3, 3, 2))
     names = ["P1", None]
@@ -957,9 +1216,16 @@ def test_wrong_dense_scores(docred):
     bad[0, 1, 1] = np.nan
     off = good.copy()
     off[1, 1, 1] = np.nan
-    assert score(docred, [{"title": "d", "scores": off}], GOOD["references"], relation_names=names)["predicted"] == 0
+    assert (
+        score(docred, [{"title": "d", "scores": off}], GOOD["references"], relation_names=names, threshold=0.5)[
+            "predicted"
+        ]
+        == 0
+    )
     for value, words in (
         (bad, "predictions[0].scores[0, 1, 1]: nan"),
+        (np.ma.masked_invalid(bad), "predictions[0].scores[0, 1, 1]: a masked value is not a number"),
+        (np.ma.masked_greater(np.ones((3, 3, 2), int), 0), "predictions[0].scores[0, 1, 0]: a masked value"),
         (good[:2], "shape (2, 3, 2)"),
         (np.zeros((5, 2)), "shape (5, 2)"),
         (np.zeros((6, 3)), "expected (3, 3, 2) or (6, 2)"),
@@ -975,21 +1241,24 @@ def test_wrong_dense_scores(docred):
         ({}, "predictions[0].scores"),
         (np.zeros(3), "shape (3,)"),
     ):
-        refused(docred, words, [{"title": "d", "scores": value}], relation_names=names)
+        refused(docred, words, [{"title": "d", "scores": value}], relation_names=names, threshold=0.5)
     dense = [{"title": "d", "scores": good}]
-    refused(docred, "relation_names: missing", dense)
-    refused(docred, "3 relation_names", dense, relation_names=["P1", "P2", "P3"])
-    refused(docred, "match='names'", dense, relation_names=names, match="names")
-    refused(docred, "predictions[0].title", [{"scores": good}], relation_names=names)
-    refused(docred, "predictions[1].relations: missing", [*dense, {"title": "e"}], relation_names=names)
+    refused(docred, "relation_names: missing", dense, threshold=0.5)
+    words = 'threshold: missing, expected a number or "na" for the dense scores of predictions[0]'
+    refused(docred, words, dense)
+    refused(docred, words, [*dense, {"title": "x", "relations": []}], relation_names=names)
+    refused(docred, "3 relation_names", dense, relation_names=["P1", "P2", "P3"], threshold=0.5)
+    refused(docred, "match='names'", dense, relation_names=names, threshold=0.5, match="names")
+    refused(docred, "predictions[0].title", [{"scores": good}], relation_names=names, threshold=0.5)
+    refused(docred, "predictions[1].relations: missing", [*dense, {"title": "e"}], relation_names=names, threshold=0.5)
     unknown = [{"title": "x", "scores": np.zeros((2, 2, 2))}, {"title": "x", "scores": np.zeros((3, 3, 2))}]
-    refused(docred, "predictions[1].scores", unknown, relation_names=names)
+    refused(docred, "predictions[1].scores", unknown, relation_names=names, threshold=0.5)
 
 
 def test_wrong_options(docred, tmp_path):
     for option, wrong in {
-        "threshold": ["NA", None, True, float("nan"), [0.5]],
-        "relation_names": ["P1", 3, [3], ["P1", "P1"], ["P1", None, "Na"], [""], {"P1"}, {"P1": 0}],
+        "threshold": ["NA", True, float("nan"), [0.5], "listed"],
+        "relation_names": ["P1", 3, [3], ["P1", "P1"], ["P1", None, "Na"], ["NA", "no_relation"], [""], {"P1"}],
         "match": ["name", None, 1],
         "per_document": [1, "yes", None],
         "return_errors": [1, "yes", None],
@@ -1002,7 +1271,7 @@ def test_wrong_options(docred, tmp_path):
         for value in wrong:
             refused(docred, option, **{option: value})
     (tmp_path / "train.json").write_text("[{]")
-    refused(docred, "is not JSON", train=str(tmp_path / "train.json"))
+    refused(docred, "train.json:1: not JSON", train=str(tmp_path / "train.json"))
     (tmp_path / "train.json").write_text("{}")
     refused(docred, "expected a JSON file", train=tmp_path / "train.json")
     refused(
@@ -1031,7 +1300,6 @@ def test_wrong_sides(docred):
         refused(docred, "predictions", predictions=wrong)
         if wrong:
             refused(docred, "references", references=wrong)
-    refused(docred, "predictions[1]", [GOOD["predictions"][0], RECORD[0]])
     with pytest.raises(ValueError, match="not an input"):
         docred.add_batch(predictions=[], references=[], labels=[])
 
@@ -1146,10 +1414,33 @@ def test_examples(docred):
     )
     result = score(docred, facts, documents, train_facts=train)
     agree(result, oracle(facts, documents, train=set(map(tuple, train))))
+    assert (result["true_positives"], result["predicted"], result["gold"]) == (11, 16, 14)
+    assert result["ign_f1"] < result["f1"] <= result["best_f1"]
+    result = score(docred, facts, documents, train_facts=train, threshold=0.5)
+    agree(result, oracle(facts, documents, 0.5, train=set(map(tuple, train))))
     assert (result["true_positives"], result["predicted"], result["gold"]) == (9, 13, 14)
-    assert result["ign_f1"] < result["f1"] < result["best_f1"]
     result = score(docred, names, documents, match="names")
     assert (result["true_positives"], result["predicted"]) == (3, 4)
+
+
+def test_forms_in_one_batch_are_read_as_one_by_one(docred):
+    documents = [document(title, 3, [(0, 1, "P1", [0]), (1, 2, "P1", [1])]) for title in "abc"]
+    flat, records = as_facts(documents), as_records(as_facts(documents))
+    cubes = as_dense(documents[2:], flat[4:], ["P1"])
+    for mixed in (
+        [*flat[:2], records[1], *flat[4:]],
+        [records[0], *flat[2:4], records[2]],
+        [*flat[:2], records[1], *cubes],
+    ):
+        options = {"threshold": 0.5, "relation_names": ["P1"]}
+        whole = score(docred, mixed, documents, **options)
+        for record in mixed:
+            docred.add(prediction=record)
+        assert whole == score(docred, None, documents, **options)
+        assert whole["f1"] == 100
+    broken = [flat[0], records[1], {"title": "c", "relations": [{"h_idx": 0, "t_idx": 0, "r": "P1"}]}, flat[1]]
+    refused(docred, "predictions[2].relations[0].t_idx: 0 is the head too", broken, documents)
+    refused(docred, "predictions[3].r: missing", [*records, {"title": "a", "h_idx": 0, "t_idx": 1}], documents)
 
 
 def test_a_fact_beside_relations_or_scores_is_refused():

@@ -5,14 +5,16 @@
 ``rows``
     Rows of the dataset on the Hub, where ``labels`` is a dict of lists.
 ``result``
-    ``result.json``, which models write for submission: a list of facts with their titles.
+    ``result.json``, which models write for submission: a list of facts with their titles. Facts may have the names of
+    the Hub's dataset: ``head``, ``tail`` and ``relation_id``.
 ``records``
-    Predictions by document: ``{"title", "relations": [...]}``.
+    Predictions by document: ``{"title", "relations": [...]}``, or with dense ``scores``.
 ``facts``
     ``*.fact``: a list of training triples of head name, tail name and relation.
 
-Each file is a JSON list. All but ``facts`` may be JSON lines instead. Reading checks the keys that tell the formats
-apart and that join documents; the metric checks the rest.
+Each file is a JSON list. All but ``facts`` may be JSON lines or Parquet instead, or one JSON object of columns; and
+``records`` one JSON object that has the facts of each title. Reading checks the keys that tell the formats apart and
+that join documents; the metric checks the rest.
 """
 
 from __future__ import annotations
@@ -28,23 +30,31 @@ from spanscore.formats.files import (
     FileSource,
     TextFile,
     check_format,
+    is_json,
     json_lines,
+    no_format,
+    parse_json,
     parse_json_items,
     read_text,
+    rows_of_columns,
     write_text,
 )
 
 FORMATS = ("documents", "rows", "result", "records", "facts")
 
 # The keys of a value of each format, with their types.
+_TITLE = (str, int)
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
-    "documents": {"title": (str,), "vertexSet": (list,), "labels": (list,)},
-    "rows": {"title": (str,), "vertexSet": (list,), "labels": (dict,)},
-    "result": {"title": (str,), "r": (str,)},
-    "records": {"title": (str,), "relations": (list,)},
+    "documents": {"title": _TITLE, "vertexSet": (list,), "labels": (list,)},
+    "rows": {"title": _TITLE, "vertexSet": (list,), "labels": (dict,)},
+    "result": {"title": _TITLE, "r": (str,)},
+    "records": {"title": _TITLE, "relations": (list, dict)},
 }
-_WORDS: dict[type, str] = {str: "text", list: "a list", dict: "an object"}
+# Other names of keys.
+_ALIASES = {"r": "relation_id", "relations": "scores"}
+_WORDS: dict[type, str] = {str: "text", int: "a whole number", list: "a list", dict: "an object"}
 _HUB_NAMES = {"h": "head", "t": "tail", "r": "relation_id"}
+_FACT_KEYS = {"h_idx", "t_idx", "head", "tail", "r", "relation_id", "evidence", "score"}
 
 
 def read(source: FileSource, format: str = "auto") -> Corpus:
@@ -55,7 +65,7 @@ def read(source: FileSource, format: str = "auto") -> Corpus:
     source : path or open text file
         A path that ends in ``.gz`` is unpacked, and ``-`` is standard input.
     format : {"auto", "documents", "rows", "result", "records", "facts"}
-        ``"auto"`` finds the format by the first value. An empty list is ``"result"``.
+        ``"auto"`` finds the format as `detect` does.
 
     Returns
     -------
@@ -70,55 +80,163 @@ def read(source: FileSource, format: str = "auto") -> Corpus:
     """
     check_format(format, FORMATS)
     file = read_text(source)
-    items = parse_json_items(file)
+    items = _items(file)
     if format == "auto":
-        format = _detected(file, *items[0]) if items else "result"
+        format = _detected(file, items)
     without_labels = 0
     records = []
-    for line, value in items:
+    for here, line, value in file.at_each(items):
         if format in ("documents", "rows") and isinstance(value, dict) and value.get("labels") is None:
             value, without_labels = {**value, "labels": []}, without_labels + 1
-            _check(file, line, value, "documents")
+            _check(here, line, value, "documents")
         else:
-            _check(file, line, value, format)
+            _check(here, line, value, format)
         records.append(value)
     notes = {"documents without labels": without_labels} if without_labels else {}
     return Corpus(records, format, notes)
 
 
-def _detected(file: TextFile, line: int, value: Any) -> str:
+def detect(file: TextFile) -> str:
+    """Find the format of a file by its first value. An empty list is ``"result"``.
+
+    Raises
+    ------
+    ValueError
+        No format fits. The message names the formats that come nearest, and why not.
+    """
+    return _detected(file, _items(file))
+
+
+def to_predictions(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Turn documents or rows into predictions of their own labels, which score 100.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        References. Other records are kept as they are.
+
+    Returns
+    -------
+    list of dict
+        ``{"title", "relations": [{"h_idx", "t_idx", "r", "evidence"}]}``.
+    """
+    predictions = []
+    for at, record in enumerate(records):
+        if not isinstance(record, dict) or _form(record) not in ("documents", "rows"):
+            predictions.append(record)
+            continue
+        facts = [
+            {"h_idx": label.get("h"), "t_idx": label.get("t"), "r": label.get("r"), "evidence": label.get("evidence")}
+            for label in _document(record, at)["labels"]
+        ]
+        predictions.append({"title": record.get("title"), "relations": facts})
+    return predictions
+
+
+# --- the format of a file ---------------------------------------------------------------------------------------------
+
+
+def _items(file: TextFile) -> list[tuple[int, Any]]:
+    """The values of a file, with their lines. An object of columns or of titles is as many values."""
+    lines = list(file.lines())
+    if lines and lines[0][1].lstrip().startswith("{") and not is_json(lines[0][1]):
+        items = [(lines[0][0], parse_json(file))]  # one object on several lines
+    elif lines and not lines[0][1].lstrip().startswith(("[", "{")):
+        raise no_format(file, {", ".join(FORMATS): "not JSON"}, lines[0][0])
+    else:
+        items = parse_json_items(file)
+    if len(items) == 1 and isinstance(items[0][1], dict):
+        line, value = items[0]
+        return [(line, row) for row in _unfolded(file, line, value)]
+    return items
+
+
+def _unfolded(file: TextFile, line: int, value: dict[str, Any]) -> list[Any]:
+    """The values that one object stands for: columns, or the facts of each title, or itself."""
+    if isinstance(value.get("title"), list):
+        return rows_of_columns(file, line, value)
+    columns = {key: column for key, column in value.items() if isinstance(column, list)}
+    is_by_title = value and len(columns) == len(value) and value.keys().isdisjoint(_keys_of_all())
+    facts = [fact for column in columns.values() for fact in column]
+    if is_by_title and facts and all(isinstance(fact, dict) and not _FACT_KEYS.isdisjoint(fact) for fact in facts):
+        return [{"title": title, "relations": relations} for title, relations in columns.items()]
+    return [value]
+
+
+def _keys_of_all() -> set[str]:
+    return {key for keys in _KEYS.values() for key in keys} | set(_ALIASES.values())
+
+
+def _detected(file: TextFile, items: list[tuple[int, Any]]) -> str:
+    if not file.text.strip():
+        raise no_format(file, {", ".join(FORMATS): "the file is empty"})
+    if not items:
+        return "result"
+    line, value = items[0]
     format = _form(value)
     if format is None:
-        raise file.error(line, f"not a value of any of the formats {', '.join(FORMATS)}")
+        raise no_format(file, _reasons(value), line)
     return format
 
 
 def _form(value: Any) -> str | None:
     """The format of a value, or None if it has no format's keys."""
     if isinstance(value, (list, tuple)):
-        return "facts"
+        return "facts" if len(value) == len(_HUB_NAMES) and all(isinstance(text, str) for text in value) else None
     if isinstance(value, dict):
         if "vertexSet" in value:
             return "rows" if isinstance(value.get("labels"), dict) else "documents"
-        if "relations" in value:
+        if "relations" in value or "scores" in value:
             return "records"
-        if "r" in value:
+        if "r" in value or "relation_id" in value:
             return "result"
     return None
 
 
-def _check(file: TextFile, line: int, value: Any, format: str) -> None:
-    if format == "facts":
-        if not isinstance(value, list) or len(value) != 3 or not all(isinstance(text, str) for text in value):
-            raise file.error(line, "not a triple: expected a list of head name, tail name, relation")
-        return
+def _reasons(value: Any) -> dict[str, str]:
+    """The formats that come nearest to a value, each with the reason why it has another one."""
+    if isinstance(value, list):
+        return {"facts": _NO_TRIPLE}
     if not isinstance(value, dict):
-        raise file.error(line, f"not an object, expected one with {', '.join(_KEYS[format])}")
+        return {", ".join(_KEYS): "not an object", "facts": _NO_TRIPLE}
+    held = {format: sum(_find(value, key) is not None for key in keys) for format, keys in _KEYS.items()}
+    most = max(held.values())
+    given = ", ".join(map(str, list(value)[:5])) or "none"
+    nearest = [format for format, n in held.items() if n == most and format != "rows"]
+    return {format: f"{_mistake(value, format)}; the keys are {given}" for format in nearest}
+
+
+_NO_TRIPLE = "not a triple: expected a list of head name, tail name, relation"
+
+
+def _find(value: dict[str, Any], key: str) -> str | None:
+    """The name under which a value has a key; None if it lacks it."""
+    return next((name for name in (key, _ALIASES.get(key)) if name is not None and name in value), None)
+
+
+def _mistake(value: Any, format: str) -> str | None:
+    """Why a value does not have a format; None if it has."""
+    if format == "facts":
+        return None if _form(value) == "facts" else _NO_TRIPLE
+    if not isinstance(value, dict):
+        return f"not an object, expected one with {', '.join(_KEYS[format])}"
     for key, kinds in _KEYS[format].items():
-        if key not in value:
-            raise file.error(line, f"{key} is missing, expected {' or '.join(_WORDS[kind] for kind in kinds)}")
-        if not isinstance(value[key], kinds):
-            raise file.error(line, f"{key} is not {' or '.join(_WORDS[kind] for kind in kinds)}")
+        words = " or ".join(_WORDS[kind] for kind in kinds)
+        name = _find(value, key)
+        if name is None:
+            return f"{key} is missing, expected {words}"
+        if name != "scores" and (not isinstance(value[name], kinds) or isinstance(value[name], bool)):
+            return f"{name} is not {words}"
+    return None
+
+
+def _check(file: TextFile, line: int, value: Any, format: str) -> None:
+    words = _mistake(value, format)
+    if words is not None:
+        raise file.error(line, words)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def write(path: str | Path, records: Iterable[Any], format: str = "auto") -> None:
@@ -131,8 +249,8 @@ def write(path: str | Path, records: Iterable[Any], format: str = "auto") -> Non
         instead of a JSON list.
     records : iterable
         References for ``documents`` and ``rows``, in either form. Predictions for ``result`` and ``records``, in either
-        form, without dense scores. Triples for ``facts``, or training documents, whose different triples are written
-        in sorted order.
+        form, without dense scores; documents become predictions of their own labels. Triples for ``facts``, or training
+        documents, whose different triples are written in sorted order.
     format : {"auto", "documents", "rows", "result", "records", "facts"}
         ``"auto"`` keeps the form of the first record; no records are written as ``"result"``.
 
@@ -151,9 +269,9 @@ def write(path: str | Path, records: Iterable[Any], format: str = "auto") -> Non
     if format == "facts":
         values: list[Any] = training_triples(given)
     elif format in ("documents", "rows"):
-        values = [_document(value) if format == "documents" else _row(value) for value in given]
+        values = [_document(value, at) if format == "documents" else _row(value) for at, value in enumerate(given)]
     else:
-        facts = list(_flat(given))
+        facts = list(_flat(to_predictions(given)))
         values = facts if format == "result" else _by_title(facts)
     lines = str(path).removesuffix(".gz").endswith(".jsonl")
     if lines and format == "facts":
@@ -197,12 +315,12 @@ def training_triples(records: Iterable[Any]) -> list[list[str]]:
     """
     triples: set[tuple[str, ...]] = set()
     given = []
-    for record in records:
+    for at, record in enumerate(records):
         if isinstance(record, (list, tuple)):
             given.append(list(record))
             continue
         entities = record["vertexSet"]
-        for label in _document(record)["labels"]:
+        for label in _document(record, at)["labels"]:
             triples.update(
                 (head["name"], tail["name"], label["r"])
                 for head in entities[label["h"]]
@@ -211,17 +329,22 @@ def training_triples(records: Iterable[Any]) -> list[list[str]]:
     return given + sorted(map(list, triples))
 
 
-def _document(record: dict[str, Any]) -> dict[str, Any]:
-    """A reference with its labels as a list."""
+def _document(record: dict[str, Any], at: int) -> dict[str, Any]:
+    """A reference with its labels as a list; `at` is its index, for errors."""
     labels = record.get("labels") or []
     if not isinstance(labels, dict):
         return {**record, "labels": labels}
-    columns = {key: labels.get(name, []) for key, name in _HUB_NAMES.items()}
+    columns = {key: labels.get(name, labels.get(key)) or [] for key, name in _HUB_NAMES.items()}
     columns["evidence"] = labels.get("evidence") or [[] for _ in columns["h"]]
-    return {
-        **record,
-        "labels": [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)],
-    }
+    return {**record, "labels": _from_columns(columns, f"records[{at}].labels")}
+
+
+def _from_columns(columns: dict[str, list[Any]], place: str) -> list[dict[str, Any]]:
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"{place}: columns differ in length: {listed}")
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any]:
@@ -243,7 +366,10 @@ def _flat(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         if record.get("relations") is None:
             yield record
         else:
-            for fact in record["relations"]:
+            facts = record["relations"]
+            if isinstance(facts, dict):
+                facts = _from_columns(facts, f"records[{index}].relations")
+            for fact in facts:
                 yield {"title": record["title"], **fact}
 
 
