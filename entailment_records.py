@@ -18,7 +18,7 @@ from .columns import Column, Lists, Struct, is_present
 from .mistakes import Mistakes, Refused, quote
 from .options import Option, confidence_options, output_options, table
 from .records import Either, Items, Optional, Record, Task, read_sound, to_records
-from .values import Choice, Identifier, Integer, Node, Text
+from .values import Choice, Identifier, Integer, Node, Text, types_of
 
 LABELS = ("entail", "neutral", "contradict")
 TWO_WAY_LABELS = ("entail", "not-entail")
@@ -31,8 +31,8 @@ _NAMES_OF = {
     "neutral": ("neutral", "n", "relationship_neither_entails_nor_contradicts"),
     "contradict": ("contradict", "c", "contradicts", "contradicted", "contradiction", "relationship_contradicts"),
     "not-entail": (
-        *("not-entail", "not_entail", "not-entailed", "not_entailed"),
-        *("not-entailment", "not_entailment", "non-entailment"),
+        *("not-entail", "not_entail", "not entail", "not-entailed", "not_entailed", "not entailed"),
+        *("not-entailment", "not_entailment", "not entailment", "non-entailment", "non_entailment", "non entailment"),
     ),
 }
 
@@ -43,7 +43,7 @@ def _label(labels: tuple[str, ...], *unnamed: str) -> Choice:
     return Choice((*labels, *unnamed), names, fold=True, listed=labels)
 
 
-_LABEL = _label(ALL_LABELS)
+LABEL = _label(ALL_LABELS)
 
 
 def _read_label_names(value: Any) -> dict[int, str] | None:
@@ -68,7 +68,7 @@ def _read_label_names(value: Any) -> dict[int, str] | None:
     names: dict[int, str] = {}
     for key, name in items.items():
         try:
-            label = ALL_LABELS[_LABEL.read_one(name)]
+            label = ALL_LABELS[LABEL.read_one(name)]
         except Refused as mistake:
             raise Refused(mistake.words, key) from None
         # A model may have two classes for not-entail. Any other label that occurs twice is an error.
@@ -106,7 +106,7 @@ def _type_of_label(value: Any) -> str | None:
 
 _RESPONSE_KEYS = ("relationship_responses", "entailment_responses")
 _EXPECTED = "a label: one of " + ", ".join(ALL_LABELS) + ", or an integer"
-_PLAIN = {"text": _LABEL, "integer": Integer("a label's number")}
+_PLAIN = {"text": LABEL, "integer": Integer("a label's number")}
 _RECORD = Record(
     {"id": Optional(Identifier()), "label": Either(_EXPECTED, choose=_type_of_label, by_type=True, **_PLAIN)},
     "a record: a dict with label",
@@ -128,17 +128,13 @@ def _form(value: Any) -> str:
     return "entry" if any(value.get(key) is not None for key in _RESPONSE_KEYS) else "record"
 
 
-def _form_of_prediction(value: Any) -> str | None:
-    return "record" if _form(value) == "record" else None
-
-
 _NODES = {
     "predictions": Either(
         _EXPECTED,
         choose=_type_of_label,
         by_type=True,
         **_PLAIN,
-        mapping=Either(_EXPECTED, choose=_form_of_prediction, record=_RECORD),
+        mapping=Either(_EXPECTED, choose=lambda value: "record", record=_RECORD),
     ),
     "references": Either(
         _EXPECTED,
@@ -159,7 +155,10 @@ COLUMNS: dict[str, Node] = {"predictions": _COLUMN, "references": _COLUMN}
 def read(side: str, given: Any, mistakes: Mistakes) -> Column:
     """Read and check a batch of labels; see `Task`."""
     node = _NODES[side]
-    column, _ = read_sound(to_records(given, side, node.keys), node, side, mistakes)
+    records = to_records(given, side, node.keys)
+    if side == "predictions":
+        _refuse_entries(records, mistakes)
+    column, _ = read_sound(records, node, side, mistakes)
     record = column["mapping"]["record"]
     ids = record["id"]
     labels = [column["text"], record["label"]["text"]]
@@ -170,6 +169,15 @@ def read(side: str, given: Any, mistakes: Mistakes) -> Column:
         labels.append(_find_agreed(entry["relationship_responses"]))
     # A record has its label in one form only; the other forms are -1.
     return Struct({"id": ids, "label": np.maximum.reduce(labels), "integer": np.maximum.reduce(integers)})
+
+
+def _refuse_entries(predictions: list[Any], mistakes: Mistakes) -> None:
+    if not any(issubclass(kind, Mapping) for kind in types_of(predictions)):
+        return
+    for at, value in enumerate(predictions):
+        if isinstance(value, (dict, Mapping)) and _form(value) == "entry":
+            words = f"missing, expected a label; an entry with {_RESPONSE_KEYS[0]} is gold"
+            mistakes.add(("predictions", at, "label"), f"{words}, which only references may be")
 
 
 def _find_agreed(responses: Lists) -> np.ndarray:

@@ -16,18 +16,16 @@ from typing import Any, NamedTuple
 import evaluate
 import numpy as np
 
-from .collecting import SIDES, Collector, Counted, Definition, check_token_numbers, count_rows, describe, yes_or_no
+from .alignment import FRACTION_TOLERANCE, Goal, align
+from .collecting import SIDES, Collector, Counted, Definition, compare_tokens, count_rows, describe, yes_or_no
 from .columns import Lists, Struct, is_present, take
 from .entailment import ENTAILMENT
-from .errors import MISSED, RIGHT, SPURIOUS, error_record, mended_kinds
+from .errors import MISSED, RIGHT, SPURIOUS, error_record, mended_kinds, unparsed_records
 from .matching import (
-    FRACTION_TOLERANCE,
     GOLD,
     PREDICTED,
     Edges,
-    Goal,
     Spans,
-    align,
     concatenate,
     divide,
     encode_spans,
@@ -48,6 +46,7 @@ from .resampling import Statistics
 # For Evaluate's loader alone: it copies the files that this script names, so helpers of helpers are named too.
 from .entailment_records import LABELS
 from .options import Options
+from .processes import Run
 from .records import Task
 from .values import Node
 
@@ -73,8 +72,10 @@ _CITATION = """\
 _INPUTS = """
 predictions, references : list of records
     A record is ``{"propositions": [[token index, ...], ...]}``, with ``id`` and ``tokens`` if you like, or the bare
-    list of propositions. A reference may be an entry of the benchmark's ``propositions.*.json`` as it is: its
-    reference response counts. Columns and a ``datasets.Dataset`` are taken too.
+    list of propositions. A prediction may have ``unparsed``, the number of copies in a model's output that do not line
+    up with the sentence: each is a predicted proposition that matches nothing. A reference may be an entry of the
+    benchmark's ``propositions.*.json`` as it is: its reference response counts. Columns and a ``datasets.Dataset`` are
+    taken too.
 """
 
 _RETURNS = """
@@ -83,8 +84,9 @@ Returns
 dict
     ``precision``, ``recall``, ``f1`` (means over sentences, and F of the two means); the same three for ``exact``
     (equal token sets); ``micro`` (pooled over propositions, with its counts); ``repeated_predictions``,
-    ``repeated_references``, ``repetition_rate``; ``empty_predictions``, ``empty_references``; ``no_reference`` (entries
-    without a reference response, left out); ``signature``.
+    ``repeated_references``, ``repetition_rate``; ``empty_predictions``, ``empty_references``; ``unparsed_predictions``;
+    ``no_reference`` (entries without a reference response, left out); ``different_tokens`` (predictions with other
+    tokens than their reference); ``signature``.
 
 Examples
 --------
@@ -158,25 +160,35 @@ class Counts(NamedTuple):
         The number of predicted and of gold propositions, repeated ones included.
     different : ndarray of int64, shape (n_sentences, 2)
         The number of different predicted and gold propositions.
+    unparsed : ndarray of int64, shape (n_sentences,)
+        The number of unparsed copies. They are predicted in `table`, and not in `given` and `different`.
     alignment : Alignment
     """
 
     table: np.ndarray
     given: np.ndarray
     different: np.ndarray
+    unparsed: np.ndarray
     alignment: Alignment
 
 
 def count(
-    predicted: Propositions, gold: Propositions, n_sentences: int, threshold: float, alignment: str, deduplicate: bool
+    predicted: Propositions,
+    gold: Propositions,
+    unparsed: np.ndarray,
+    threshold: float,
+    alignment: str,
+    deduplicate: bool,
 ) -> Counts:
     """Count the propositions found, by sentence (Chen et al. 2022, section 5.1).
+
+    `unparsed` is the number of unparsed copies of each sentence. Each is predicted, and matches nothing.
 
     Exact matches are the equal propositions of a sentence and need no alignment of their own. Some alignment with the
     largest total similarity has as many equal pairs as possible, because 1 - Jaccard is a metric: if two pairs are
     replaced by an equal pair and the pair of the other two propositions, the total is never lower.
     """
-    split = len(predicted.sentence)
+    split, n_sentences = len(predicted.sentence), len(unparsed)
     both = Propositions(np.concatenate([predicted.sentence, gold.sentence]), concatenate(predicted.spans, gold.spans))
     items = encode_spans(both.spans)
     sides = predicted.sentence, items[:split], gold.sentence, items[split:]
@@ -193,7 +205,9 @@ def count(
     exact_table = exact.table(n_sentences)
     at_threshold = np.column_stack([found, exact_table[:, [PREDICTED, GOLD]]])
     n_different = different.table(n_sentences)[:, [PREDICTED, GOLD]]
-    return Counts(stack_tables([at_threshold, exact_table]), given, n_different, aligned)
+    table = stack_tables([at_threshold, exact_table])
+    table[:, :, PREDICTED] += unparsed[:, None]
+    return Counts(table, given, n_different, unparsed, aligned)
 
 
 def align_propositions(predicted: Propositions, gold: Propositions, threshold: float, alignment: str) -> Alignment:
@@ -207,24 +221,21 @@ def align_propositions(predicted: Propositions, gold: Propositions, threshold: f
     edges = overlaps(predicted.spans, predicted.sentence, gold.spans, gold.sentence)
     similarity = jaccard(edges, predicted.spans, gold.spans)
     is_counting = similarity >= threshold
-    total, number = Goal(similarity, FRACTION_TOLERANCE), Goal(is_counting.astype(np.int64))
+    total, number = Goal(similarity, FRACTION_TOLERANCE), Goal(is_counting)
     sizes = len(predicted.spans), len(gold.spans)
     if alignment == "total":
         chosen = align(edges.left, edges.right, *sizes, [total, number])
     else:
-        first = _align_among(np.flatnonzero(is_counting), edges, sizes, [number, total])
+        # An edge without a value in any goal is left out.
+        of_counting = Goal(np.where(is_counting, similarity, 0.0), FRACTION_TOLERANCE)
+        first = align(edges.left, edges.right, *sizes, [number, of_counting])
         is_free = [np.ones(size, bool) for size in sizes]
         is_free[0][edges.left[first]] = is_free[1][edges.right[first]] = False
-        rest = np.flatnonzero(is_free[0][edges.left] & is_free[1][edges.right])
-        then = _align_among(rest, edges, sizes, [total])
+        is_rest = is_free[0][edges.left] & is_free[1][edges.right]
+        of_rest = Goal(np.where(is_rest, similarity, 0.0), FRACTION_TOLERANCE)
+        then = align(edges.left, edges.right, *sizes, [of_rest])
         chosen = np.sort(np.concatenate([first, then]))
     return Alignment(predicted, gold, edges, chosen[is_counting[chosen]], chosen[~is_counting[chosen]])
-
-
-def _align_among(some: np.ndarray, edges: Edges, sizes: tuple[int, int], goals: list[Goal]) -> np.ndarray:
-    """Align with some of the edges alone; `some` and the result are indices of edges."""
-    of_some = [Goal(goal.values[some], goal.tolerance) for goal in goals]
-    return some[align(edges.left[some], edges.right[some], *sizes, of_some)]
 
 
 # --- score ------------------------------------------------------------------------------------------------------------
@@ -311,31 +322,35 @@ _COVERED = (4, 5)
 
 
 def _kinds_of_error(alignment: Alignment) -> np.ndarray:
-    """The kind of error of each edge, for edges that are aligned below the threshold.
+    """The kind of error of each pair that is aligned below the threshold.
 
     A pair is ``merged`` if its prediction covers its gold proposition and at least one more gold proposition of the
     sentence, aligned or not. Otherwise it is ``split`` if its gold proposition covers its prediction and at least one
     more prediction. Otherwise it is a ``near_miss``.
     """
-    edges = alignment.edges
-    kinds = np.full(len(edges.left), "near_miss")
+    edges, below = alignment.edges, alignment.below
+    kinds = np.full(len(below), "near_miss")
     sides = (
         ("split", edges.right, edges.left, alignment.predicted),
         ("merged", edges.left, edges.right, alignment.gold),
     )
     for kind, whole, part, parts in sides:
-        covers = _COVERED[1] * edges.shared >= _COVERED[0] * parts.spans.lengths[part]
+        covers = _COVERED[1] * edges.shared >= (_COVERED[0] * parts.spans.lengths).astype(np.int32)[part]
         n_covered = np.bincount(whole[covers], minlength=whole.max(initial=0) + 1)
-        kinds[covers & (n_covered[whole] > 1)] = kind
+        kinds[covers[below] & (n_covered[whole[below]] > 1)] = kind
     return kinds
 
 
-def explain_alignment(alignment: Alignment, ids: list[Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def explain_alignment(
+    alignment: Alignment, unparsed: np.ndarray, ids: list[Any]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """List the propositions in error and the counting pairs.
 
     Parameters
     ----------
     alignment : Alignment
+    unparsed : ndarray of int64, shape (n_sentences,)
+        The number of unparsed copies of each sentence.
     ids : list
         Id or index of each sentence.
 
@@ -343,7 +358,8 @@ def explain_alignment(alignment: Alignment, ids: list[Any]) -> tuple[list[dict[s
     -------
     errors, matched : list of dict
         As `errors.error_record` gives them, ordered by sentence. In each sentence, pairs below the threshold come
-        first, then predicted propositions without a partner, then gold propositions without a partner.
+        first, then predicted propositions without a partner, then gold propositions without a partner, then the number
+        of unparsed copies.
     """
     predicted, gold, edges = alignment.predicted, alignment.gold, alignment.edges
     predicted_tokens, gold_tokens = predicted.as_lists(), gold.as_lists()
@@ -359,7 +375,7 @@ def explain_alignment(alignment: Alignment, ids: list[Any]) -> tuple[list[dict[s
             for sentence, kind, p, g in rows
         ]
 
-    wrong = pairs(_kinds_of_error(alignment)[alignment.below].tolist(), alignment.below)
+    wrong = pairs(_kinds_of_error(alignment).tolist(), alignment.below)
     wrong += [
         (sentence, error_record(ids[sentence], _ITEM, SPURIOUS, predicted_tokens[p], None))
         for sentence, p in zip(predicted.sentence[spurious].tolist(), spurious.tolist(), strict=True)
@@ -368,6 +384,7 @@ def explain_alignment(alignment: Alignment, ids: list[Any]) -> tuple[list[dict[s
         (sentence, error_record(ids[sentence], _ITEM, MISSED, None, gold_tokens[g]))
         for sentence, g in zip(gold.sentence[missed].tolist(), missed.tolist(), strict=True)
     ]
+    wrong += zip(np.flatnonzero(unparsed).tolist(), unparsed_records(_ITEM, ids, unparsed), strict=True)
     wrong.sort(key=itemgetter(0))
     right = pairs(repeat(RIGHT), alignment.counting)
     return [record for _, record in wrong], [record for _, record in right]
@@ -389,6 +406,8 @@ class _Segmented(Counted):
         The options with these names.
     n_without : int
         Number of entries without a reference response.
+    different_tokens : int
+        Number of predictions with other tokens than their reference.
     """
 
     counts: Counts
@@ -396,6 +415,7 @@ class _Segmented(Counted):
     empty: str
     beta: float
     n_without: int
+    different_tokens: int
 
 
 def _propositions(lists: Lists, chosen: np.ndarray, sentence: np.ndarray) -> Propositions:
@@ -411,18 +431,20 @@ def _count(predictions: Struct, references: Struct, options: dict[str, Any]) -> 
     if groups is None and is_present(references["group"]).any():
         groups = references["group"].tolist()
     pairing = pair_scored(predictions["id"], references["id"], has_reference, "a reference response", groups)
+    different_tokens = compare_tokens(predictions["tokens"], references["tokens"], pairing.order, pairing.kind)
     mistakes = Mistakes()
-    check_indices(predictions, references["tokens"][pairing.order], Places.of_batch("predictions"), mistakes)
+    check_indices(predictions, references["tokens"]["number"][pairing.order], Places.of_batch("predictions"), mistakes)
     mistakes.raise_first()
-    check_token_numbers(predictions["tokens"], references["tokens"], pairing.order)
 
     n_sentences = len(pairing.references)
+    unparsed = np.zeros(n_sentences, np.int64)
+    unparsed[pairing.document] = np.maximum(predictions["unparsed"][pairing.predictions], 0)  # -1 if it is missing
     predicted = _propositions(predictions["propositions"], pairing.predictions, pairing.document)
     gold = _propositions(references["propositions"], pairing.references, np.arange(n_sentences))
     threshold, alignment, deduplicate, empty, beta = (
         options[name] for name in ("threshold", "alignment", "deduplicate", "empty", "beta")
     )
-    counts = count(predicted, gold, n_sentences, threshold, alignment, deduplicate)
+    counts = count(predicted, gold, unparsed, threshold, alignment, deduplicate)
     choices = {
         "task": "segmentation",
         "pairing": pairing.kind,
@@ -436,12 +458,13 @@ def _count(predictions: Struct, references: Struct, options: dict[str, Any]) -> 
         pairing.ids,
         pairing.groups,
         choices,
-        (len(predicted.sentence), len(gold.sentence)),
+        (len(predicted.sentence) + int(unparsed.sum()), len(gold.sentence)),
         counts,
         rate(counts.table, empty),
         empty,
         beta,
         len(references) - n_sentences,
+        different_tokens,
     )
 
 
@@ -453,9 +476,13 @@ def _score(counted: _Segmented, options: dict[str, Any]) -> dict[str, Any]:
     for side, name in enumerate(SIDES):
         result[f"repeated_{name}"] = int(repeated[:, side].sum())
     result["repetition_rate"] = float(divide((repeated[:, 0] > 0).sum(), len(repeated)))
+    nothing = counts.given == 0
+    nothing[:, 0] &= counts.unparsed == 0
     for side, name in enumerate(SIDES):
-        result[f"empty_{name}"] = int((counts.given[:, side] == 0).sum())
+        result[f"empty_{name}"] = int(nothing[:, side].sum())
+    result["unparsed_predictions"] = int(counts.unparsed.sum())
     result["no_reference"] = counted.n_without
+    result["different_tokens"] = counted.different_tokens
     return result
 
 
@@ -482,8 +509,9 @@ def _errors(counted: _Segmented, options: dict[str, Any]) -> dict[str, Any]:
         rates = rate(table[:, None], counted.empty).sum()
         return float(score_means(rates.rates, rates.sentences, counted.beta)[0, 2])
 
-    errors, matched = explain_alignment(counted.counts.alignment, counted.ids)
-    table = counted.counts.table[:, 0]
+    counts = counted.counts
+    errors, matched = explain_alignment(counts.alignment, counts.unparsed, counted.ids)
+    table = counts.table[:, 0]
     return {
         "errors": errors,
         "matched": matched,
@@ -509,13 +537,18 @@ _SCORERS = {"segmentation": SEGMENTATION, "entailment": ENTAILMENT}
 class PropsegmentMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate has no types
     """Propositional segmentation, or entailment; see the module's description."""
 
+    configurations = tuple(_SCORERS)
+
+    @property
+    def _scorer(self) -> Scorer:
+        return _SCORERS["segmentation" if self.config_name == "default" else self.config_name]
+
+    @property
+    def definition(self) -> Definition:
+        """Of the configuration."""
+        return self._scorer.definition
+
     def _info(self) -> evaluate.MetricInfo:
-        # Evaluate calls this method before any other, so the configuration is chosen here.
-        name = "segmentation" if self.config_name == "default" else self.config_name
-        if name not in _SCORERS:
-            raise ValueError(f"config_name: {quote(name)} is not one of {', '.join(_SCORERS)}")
-        self._scorer = _SCORERS[name]
-        self.definition = self._scorer.definition
         return describe(self.definition, _DESCRIPTION, _CITATION, ["https://arxiv.org/abs/2212.10750"])
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> Any:

@@ -1,14 +1,15 @@
 """Records and options of propositional segmentation.
 
 A record is a sentence with its propositions. A reference may also be an entry of the benchmark's files, which holds the
-responses of several raters. Reading gives a column with the fields ``id``, ``tokens`` (their number), ``propositions``
-(lists of token indices) and, for references, ``group``. The propositions of an entry are those of its reference
-response; they are missing if no response is the reference.
+responses of several raters. Reading gives a column with the fields ``id``, ``tokens`` (see `Tokens`), ``propositions``
+(lists of token indices), ``unparsed`` (see `UNPARSED_COPIES`) and, for references, ``group``. The propositions of an
+entry are those of its reference response; they are missing if no response is the reference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from .columns import Column, Lists, Struct, concatenate_columns, is_present, spr
 from .entailment_records import TASK as ENTAILMENT
 from .mistakes import Mistakes, Places
 from .options import ABOVE_ZERO, choice, confidence_options, flag, number, output_options, table
-from .records import Either, Items, Length, Optional, Record, Task, check_inside, read_sound, to_records
-from .values import Flag, Identifier, Integer, Node, Text
+from .records import Either, Items, Optional, Record, Span, Task, Tokens, check_inside, read_sound, to_records
+from .values import Flag, Identifier, Integer, Node, types_of
 
 OPTIONS = {
     **table(
@@ -61,7 +62,8 @@ OPTIONS = {
         ),
     ),
     **output_options(
-        "the counts of each sentence", "the propositions that were missed, spurious, near misses, merged or split"
+        "the counts of each sentence",
+        "the propositions that were missed, spurious, near misses, merged or split, and the numbers of unparsed copies",
     ),
     **confidence_options("sentences", "Entries of the benchmark's files have their document as group."),
 }
@@ -77,10 +79,17 @@ def _form(value: Any) -> str:
     return "entry" if is_entry else "record"
 
 
-_TOKENS = Optional(Length(Items(Text("a token"), "a list of tokens")))
-_PROPOSITION = Items(Integer("a token index"), "the token indices of a proposition", minimum=1)
+_TOKENS = Optional(Tokens())
+_PROPOSITION = Span("the token indices of a proposition")
+# The copies of the sentence in a model's output that do not line up with it. Each is a wrong prediction.
+UNPARSED_COPIES = Integer("a number of unparsed copies")
 SENTENCE = Record(
-    {"id": Optional(Identifier()), "tokens": _TOKENS, "propositions": Items(_PROPOSITION, "a list of propositions")},
+    {
+        "id": Optional(Identifier()),
+        "tokens": _TOKENS,
+        "propositions": Items(_PROPOSITION, "a list of propositions"),
+        "unparsed": Optional(UNPARSED_COPIES),
+    },
     "a record: a dict with propositions, or a list of propositions",
     other=_bare_record,
 )
@@ -126,18 +135,55 @@ COLUMNS: dict[str, Node] = {
 def read(side: str, given: Any, mistakes: Mistakes) -> Column:
     """Read and check a batch of records; see `Task`."""
     node = _REFERENCE if side == "references" else SENTENCE
-    column, places = read_sound(to_records(given, side, node.keys), node, side, mistakes)
+    records = to_records(given, side, dict.fromkeys([*node.keys, "sentence_id"]))
+    for at in _with_key("sentence_id", records):
+        records[at] = _name_record(records[at])
+    if side == "predictions":
+        _refuse_entries(records, mistakes)
+    column, places = read_sound(records, node, side, mistakes)
     if side == "references":
         column = _unify(column, places, mistakes)
-    check_indices(column, column["tokens"], places, mistakes)
+    check_indices(column, column["tokens"]["number"], places, mistakes)
     return column
+
+
+def _with_key(key: str, records: list[Any]) -> list[int]:
+    """The indices of the records that have a key."""
+    if not any(issubclass(kind, Mapping) for kind in types_of(records)):
+        return []
+    return [at for at, value in enumerate(records) if isinstance(value, (dict, Mapping)) and key in value]
+
+
+def _refuse_entries(predictions: list[Any], mistakes: Mistakes) -> None:
+    for at in _with_key("segmentation_responses", predictions):
+        if predictions[at].get("propositions") is None and _form(predictions[at]) == "entry":
+            words = "missing, expected a list of propositions; an entry with segmentation_responses is gold"
+            mistakes.add(("predictions", at, "propositions"), f"{words}, which only references may be")
+
+
+def _name_record(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record with the id ``cluster/document/index`` if it has no id but the benchmark's ``sentence_id``.
+
+    So predictions pair with the benchmark's entries whatever their order. A ``sentence_id`` of another form is ignored,
+    as keys of other data sets are.
+    """
+    place = value["sentence_id"]
+    if not isinstance(place, Mapping) or value.get("id") is not None or _form(value) == "entry":
+        return value
+    parts = [place.get(name) for name in _SENTENCE_ID.fields]
+    if not all(isinstance(part, (str, Integral)) for part in parts):
+        return value
+    return {**value, "id": "/".join(map(str, parts))}
 
 
 def _unify(column: Struct, places: Places, mistakes: Mistakes) -> Struct:
     """References of both forms with the same fields."""
     records, entries = column["record"], column["entry"]
-    kept = {name: records[name] for name in ("id", "tokens", "propositions")}
+    kept = {name: records[name] for name in SENTENCE.fields}
     kept["group"] = np.full(len(column), None, object)
+    for at in np.flatnonzero(kept["unparsed"] > 0).tolist():
+        words = f"{kept['unparsed'][at]}, expected 0 in a reference, since only a model's output has unparsed copies"
+        mistakes.add(places.field("unparsed")(at), words)
     is_entry = column["kind"] == list(_REFERENCE.kinds).index("entry")
     if not is_entry.any():
         return Struct(kept)
@@ -145,6 +191,7 @@ def _unify(column: Struct, places: Places, mistakes: Mistakes) -> Struct:
         "id": _name_entries(entries),
         "tokens": entries["tokens"],
         "propositions": _choose_response(entries["segmentation_responses"], places, mistakes),
+        "unparsed": np.full(len(column), -1),
         "group": entries["sentence_id"]["document_id"],
     }
     rows = np.arange(len(column)) + np.where(is_entry, len(column), 0)

@@ -15,7 +15,7 @@ import numpy as np
 from .collecting import Definition, document_names, pair_records
 from .resampling import Statistics, group_codes
 
-VERSION = "1.0.0"
+VERSION = "2.0.0"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from sklearn.metrics import (
 )
 
 import spanscore.formats.propsegment
+from spanscore.comparison import compare_systems, summarise_runs
 from spanscore.metrics import entailment, entailment_records, propsegment_records
 from spanscore.metrics.columns import to_arrow
 from spanscore.metrics.mistakes import Mistakes
@@ -288,8 +289,8 @@ def test_beta_weights_recall_in_every_row():
 
 
 def test_repeats():
-    predictions = [[[0, 1], [1, 0, 0], [5]], [[2]]]
-    references = [[[0, 1], [0, 1], [7]], [[2]]]
+    predictions = [[[0, 2], [2, 0, 0], [5]], [[2]]]
+    references = [[[0, 2], [0, 2], [7]], [[2]]]
     once = segment(predictions, references)
     assert (once["precision"], once["recall"]) == (0.75, 0.75)
     assert (once["repeated_predictions"], once["repeated_references"], once["repetition_rate"]) == (1, 1, 0.5)
@@ -326,13 +327,13 @@ def test_discontinuous_propositions_are_sets():
 
 def test_signature():
     assert segment([[[0]]], [[[0]]])["signature"] == (
-        "propsegment|v:1.0.0|task:segmentation|pairing:position|alignment:total|threshold:0.8|beta:1.0"
+        "propsegment|v:2.0.0|task:segmentation|pairing:position|alignment:total|threshold:0.8|beta:1.0"
         "|deduplicate:yes|empty:zero"
     )
     options = {"alignment": "threshold", "threshold": 0.5, "beta": 2, "deduplicate": False, "empty": "skip"}
     with_ids = [{"id": 1, "propositions": [[0]]}]
     assert segment(with_ids, with_ids, **options)["signature"] == (
-        "propsegment|v:1.0.0|task:segmentation|pairing:id|alignment:threshold|threshold:0.5|beta:2.0"
+        "propsegment|v:2.0.0|task:segmentation|pairing:id|alignment:threshold|threshold:0.5|beta:2.0"
         "|deduplicate:no|empty:skip"
     )
 
@@ -687,7 +688,7 @@ BAD_PREDICTIONS = [
     ([[[np.True_]]], "predictions[0].propositions[0][0]: "),
     ([[["0"]]], "predictions[0].propositions[0][0]: '0' is not a token index"),
     ([[[None]]], "predictions[0].propositions[0][0]: None is not a token index"),
-    ([[[2**40]]], "predictions[0].propositions[0][0]: 1099511627776 is not a token index"),
+    ([[[2**40]]], "predictions[0].propositions[0][0]: 1099511627776 is too large, expected a token index"),
     ([[[10**30]]], "predictions[0].propositions[0][0]: "),
     ([{"id": 1.5, "propositions": []}], "predictions[0].id: 1.5 is not an id"),
     ([{"id": True, "propositions": []}], "predictions[0].id: True is not an id"),
@@ -698,7 +699,11 @@ BAD_PREDICTIONS = [
         [{"tokens": ["a", "b"], "propositions": [[0], [1, 2]]}],
         "predictions[0].propositions[1][1]: 2 is past the end, expected an index below 2, the number of tokens",
     ),
-    ([entry(0, [[0]])], "predictions[0].propositions: missing"),
+    (
+        [entry(0, [[0]])],
+        "predictions[0].propositions: missing, expected a list of propositions; an entry with segmentation_responses "
+        "is gold, which only references may be",
+    ),
     ({"text": ["a"]}, "predictions: {'text': ['a']} is not a list of records, nor columns id, tokens, propositions"),
     ({"propositions": [[[0]]], "id": [1, 2]}, "predictions: columns differ in length: id has 2, propositions has 1"),
 ]
@@ -834,10 +839,10 @@ def test_what_was_added_survives_errors():
 def test_configurations():
     assert prf(load("propsegment", "segmentation").compute(predictions=GOOD, references=GOOD)) == (1.0, 1.0, 1.0)
     for name in ("segment", "Entailment", "nli"):
-        with pytest.raises(ValueError, match=f"config_name: '{name}' is not one of segmentation, entailment"):
+        with pytest.raises(ValueError, match=f"config_name: '{name}' is not one of default, segmentation, entailment"):
             load("propsegment", name)
     assert set(ENTAILMENT.features["predictions"]) == {"id", "label", "integer"}
-    assert set(SEGMENTATION.features["predictions"]) == {"id", "tokens", "propositions"}
+    assert set(SEGMENTATION.features["predictions"]) == {"id", "tokens", "propositions", "unparsed"}
 
 
 json_values = st.recursive(
@@ -1010,7 +1015,7 @@ def test_hand_worked_labels():
     assert result["accuracy"] == 3 / 5
     assert result["three_way_accuracy"] == 2 / 5
     assert result["per_label"]["contradict"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1}
-    assert result["signature"] == "propsegment|v:1.0.0|task:entailment|pairing:position|labels:three-way"
+    assert result["signature"] == "propsegment|v:2.0.0|task:entailment|pairing:position|labels:three-way"
     assert result["no_reference"] == 0
 
 
@@ -1119,12 +1124,16 @@ BAD_LABELS = [
     (0.5, "predictions[1]: 0.5 is not a label's number"),
     (True, "predictions[1]: True is not a label's number"),
     (-1, "predictions[1]: -1 is not a label's number"),
-    (2**40, "predictions[1]: 1099511627776 is not a label's number"),
+    (2**40, "predictions[1]: 1099511627776 is too large, expected a label's number"),
     ({}, "predictions[1].label: missing, expected a label"),
     ({"label": None}, "predictions[1].label: None is not a label"),
     ({"label": "happy"}, "predictions[1].label: 'happy' is not one of entail"),
     ({"label": "e", "id": 0.5}, "predictions[1].id: 0.5 is not an id"),
-    ({"relationship_responses": []}, "predictions[1]: {'relationship_responses': []} is not a label"),
+    (
+        {"relationship_responses": []},
+        "predictions[1].label: missing, expected a label; an entry with relationship_responses is gold, which only "
+        "references may be",
+    ),
 ]
 
 
@@ -1280,7 +1289,8 @@ def test_examples_show_every_kind():
     )
     assert predictions.format_notes == {"unparsed": 1}
     result = segment(predictions.records, references.records, return_errors=True)
-    assert {error["kind"] for error in result["errors"]} == {"near_miss", "merged", "split", "spurious", "missed"}
+    kinds = {error["kind"] for error in result["errors"]}
+    assert kinds == {"near_miss", "merged", "split", "spurious", "missed", "unparsed"}
     assert result["repeated_predictions"] == result["empty_references"] == 1
     assert result["recall"] < result["precision"] < 1
     labels, entries = (
@@ -1324,3 +1334,235 @@ def test_raters_have_three_labels():
     entry = {"relationship_responses": [{"relationship": "not-entail"}] * 3}
     with pytest.raises(ValueError, match=r"relationship: 'not-entail' is not one of entail, neutral, contradict"):
         load("propsegment", "entailment").compute(predictions=["e"], references=[entry])
+
+
+# --- unparsed copies --------------------------------------------------------------------------------------------------
+
+
+def test_unparsed_copies_are_wrong_predictions():
+    references = [[[0, 1]], [[2, 3], [4]], []]
+    predictions = [
+        {"propositions": [[0, 1]], "unparsed": 2},
+        {"propositions": [[2, 3]]},
+        {"propositions": [], "unparsed": 1},
+    ]
+    result = segment(predictions, references, per_document=True, return_errors=True)
+    assert (result["precision"], result["recall"]) == (pytest.approx((1 / 3 + 1 + 0) / 3), pytest.approx((1 + 0.5) / 3))
+    assert prf(result["exact"]) == prf(result)
+    assert (result["micro"]["precision"], result["micro"]["predicted"]) == (0.4, 5)
+    assert (result["unparsed_predictions"], result["empty_predictions"], result["empty_references"]) == (3, 0, 1)
+    assert (result["repeated_predictions"], result["repetition_rate"]) == (0, 0.0)
+    assert [row["predicted"] for row in result["per_document"]] == [3, 1, 1]
+    assert [(e["record"], e["kind"], e.get("number")) for e in result["errors"]] == [
+        (0, "unparsed", 2),
+        (1, "missed", None),
+        (2, "unparsed", 1),
+    ]
+    # A sentence with nothing but unparsed copies is not empty.
+    for empty in ("one", "skip"):
+        again = segment(predictions, references, empty=empty)
+        assert (again["precision"], again["recall"]) == (result["precision"], result["recall"])
+    # Unparsed copies are not folded, and repeated propositions are.
+    folded = segment([{"propositions": [[0], [0]], "unparsed": 3}], [[[0]]])
+    assert (folded["micro"]["predicted"], folded["repeated_predictions"], folded["precision"]) == (4, 1, 0.25)
+    kept = segment([{"propositions": [[0], [0]], "unparsed": 3}], [[[0]]], deduplicate=False)
+    assert kept["micro"]["predicted"] == 5
+
+
+@given(corpora, st.data(), st.booleans(), st.sampled_from(["zero", "one", "skip"]))
+@settings(max_examples=100, deadline=None)
+def test_an_unparsed_copy_scores_as_a_proposition_that_matches_nothing(both, data, deduplicate, empty):
+    numbers = [data.draw(st.integers(0, 3)) for _ in both[0]]
+    predictions = [{"propositions": p, "unparsed": n} for p, n in zip(both[0], numbers, strict=True)]
+    # Tokens of their own, so that no proposition overlaps with them and none is repeated.
+    wrong = [[*p, *([100 + at] for at in range(n))] for p, n in zip(both[0], numbers, strict=True)]
+    options = {"deduplicate": deduplicate, "empty": empty, "per_document": True, "return_errors": True}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = segment(predictions, both[1], confidence_level=0.9, n_resamples=50, **options)
+        wanted = segment(wrong, both[1], confidence_level=0.9, n_resamples=50, **options)
+    assert result.pop("unparsed_predictions") == sum(numbers)
+    assert wanted.pop("unparsed_predictions") == 0
+    kinds = Counter(error["kind"] for error in result.pop("errors"))
+    as_spurious = Counter(error["kind"] for error in wanted.pop("errors"))
+    assert kinds.pop("unparsed", 0) == sum(n > 0 for n in numbers)
+    assert as_spurious["spurious"] == kinds["spurious"] + sum(numbers)
+    mended = {kind["kind"]: kind for kind in result.pop("error_kinds")}
+    for kind in wanted.pop("error_kinds"):
+        if kind["kind"] != "spurious":
+            assert mended[kind["kind"]] == kind
+    assert result == wanted
+    if sum(numbers):
+        assert mended["unparsed"]["errors"] == sum(numbers)
+        assert mended["unparsed"]["f1"] == pytest.approx(segment_quietly(both, deduplicate=deduplicate, empty=empty))
+
+
+def segment_quietly(both, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return segment(*both, **options)["f1"]
+
+
+def test_unparsed_copies_of_systems_are_compared():
+    references = [[[at]] for at in range(8)]
+    with_unparsed = [{"propositions": p, "unparsed": 1} for p in references]
+    (found,) = compare_systems(SEGMENTATION, [references, with_unparsed], references)
+    assert (found["precision"]["a"], found["precision"]["b"], found["recall"]["difference"]) == (1.0, 0.5, 0.0)
+    assert found["precision"]["better"] == {"a": 8, "b": 0}
+    result = segment(with_unparsed, references, confidence_level=0.95)
+    assert result["confidence_intervals"]["precision"] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("value", [-1, 0.5, "1", True, [1], float("nan"), float("inf")])
+def test_bad_numbers_of_unparsed_copies(value):
+    with pytest.raises(ValueError, match=r"predictions\[0\]\.unparsed: .* is not a number of unparsed copies"):
+        segment([{"propositions": [[0]], "unparsed": value}], GOOD)
+
+
+def test_references_have_no_unparsed_copies():
+    reference = {"propositions": [[0]], "unparsed": 1}
+    with pytest.raises(ValueError, match=r"references\[1\]\.unparsed: 1, expected 0 in a reference"):
+        segment([[[0]], [[0]]], [[[0]], reference])
+    for none in (0, None, np.int64(0)):
+        assert segment([reference | {"unparsed": none}], [reference | {"unparsed": none}])["f1"] == 1.0
+    assert segment([reference | {"unparsed": np.int64(1)}], [[[0]]])["precision"] == 0.5
+    only_unparsed = segment_warned([{"propositions": [], "unparsed": 1}], [[]])
+    assert only_unparsed["no_gold"] is True
+
+
+def segment_warned(*both):
+    with pytest.warns(UserWarning, match="no proposition"):
+        return segment(*both)
+
+
+# --- sentences in other places ----------------------------------------------------------------------------------------
+
+
+def entries_with_tokens():
+    clusters = benchmark_file("propsegment/document_clusters.dev.json")
+    path = benchmark_file("propsegment/propositions.dev.json")
+    entries = spanscore.formats.propsegment.read(path, clusters=clusters).records
+    return [entry for entry in entries if "tokens" in entry]
+
+
+def predictions_of(entries, *more):
+    return [
+        {"propositions": propositions_of(reference_of(entry) or {}), **{name: entry[name] for name in more}}
+        for entry in entries
+    ]
+
+
+def swapped_of_equal_length(predictions):
+    """The predictions with one pair of sentences of equal length swapped, and the two places."""
+    seen = {}
+    for at, prediction in enumerate(predictions):
+        other = seen.setdefault(len(prediction["tokens"]), at)
+        if other != at and prediction["tokens"] != predictions[other]["tokens"]:
+            mixed = list(predictions)
+            mixed[at], mixed[other] = mixed[other], mixed[at]
+            return mixed, other, at
+    raise AssertionError("no two sentences of equal length")
+
+
+def test_a_swapped_sentence_of_the_benchmark_is_refused():
+    entries = entries_with_tokens()
+    predictions = predictions_of(entries, "tokens")
+    assert segment(predictions, entries)["f1"] == 1.0
+    mixed, first, last = swapped_of_equal_length(predictions)
+    place = (
+        rf"predictions\[{first}\]\.tokens: the sentence of references\[{last}\], expected that of references\[{first}\]"
+    )
+    with pytest.raises(ValueError, match=place):
+        segment(mixed, entries)
+    lowered = [{**p, "tokens": [token.lower() for token in p["tokens"]]} for p in mixed]
+    with pytest.raises(ValueError, match=place):
+        segment(lowered, entries)
+
+
+def test_places_are_those_of_the_references_as_given_where_entries_are_left_out():
+    entries = entries_with_tokens()
+    has_reference = [reference_of(entry) is not None for entry in entries]
+    places = np.flatnonzero(has_reference).tolist()
+    assert places != list(range(len(places)))
+    predictions = predictions_of([entries[at] for at in places], "tokens")
+    assert segment(predictions, entries)["f1"] == 1.0
+    # The last two, which come after entries that are left out.
+    predictions[-2:] = predictions[:-3:-1]
+    with pytest.raises(ValueError, match=rf"predictions\[{len(places) - 2}\]\.tokens: .*expected") as refused:
+        segment(predictions, entries)
+    assert f"sentence of references[{places[-1]}], expected that of references[{places[-2]}]" in str(refused.value)
+    # The sentence of an entry that is left out.
+    left_out = has_reference.index(False)
+    predictions = predictions_of([entries[at] for at in places], "tokens")
+    predictions[0] = predictions[0] | {"tokens": entries[left_out]["tokens"], "propositions": []}
+    with pytest.raises(ValueError, match=rf"predictions\[0\]\.tokens: the sentence of references\[{left_out}\]"):
+        segment(predictions, entries)
+
+
+def test_predictions_with_the_sentence_id_of_the_benchmark_pair_by_it():
+    entries = entries_with_tokens()
+    predictions = predictions_of(entries, "sentence_id")[::-1]
+    result = segment(predictions, entries)
+    assert (result["f1"], "pairing:id" in result["signature"]) == (1.0, True)
+    columns = {name: [row[name] for row in predictions] for name in ("sentence_id", "propositions")}
+    assert segment(columns, entries)["f1"] == 1.0
+    # Plain references have it too, and an id of their own goes before it.
+    plain = predictions_of(entries, "sentence_id")
+    assert segment(predictions, plain, empty="one")["f1"] == 1.0
+    named = [{"id": "a", **predictions[0]}]
+    assert segment(named, [{"id": "a", **plain[-1]}])["f1"] == 1.0
+    # Keys of that name in other data sets mean something else.
+    for other in (5, "x", None, {}, {"cluster_id": "c"}, {"cluster_id": [], "document_id": "d", "sentence_index": 0}):
+        result = segment([{"propositions": [[0]], "sentence_id": other}], GOOD)
+        assert "pairing:position" in result["signature"]
+
+
+# --- gold as predictions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_gold_propositions_against_themselves(split):
+    entries = corpus(split)
+    with pytest.raises(ValueError, match=r"predictions\[0\]\.propositions: missing.* segmentation_responses is gold"):
+        segment(entries, entries)
+    predictions = spanscore.formats.propsegment.to_predictions(entries)
+    result = segment(predictions, entries)
+    assert prf(result) == prf(result["exact"]) == (1.0, 1.0, 1.0)
+    assert result["no_reference"] == len(entries) - len(predictions) > 0
+    assert "pairing:id" in result["signature"]
+    assert segment(predictions[::-1], entries)["f1"] == 1.0
+    unnamed = [prediction["propositions"] for prediction in predictions]
+    assert segment(unnamed, entries)["f1"] == 1.0
+
+
+def test_gold_labels_against_themselves():
+    entries = spanscore.formats.propsegment.read(benchmark_file("propsegment/relationships.dev.json")).records
+    with pytest.raises(ValueError, match=r"predictions\[0\]\.label: missing.* relationship_responses is gold"):
+        entail(entries, entries)
+    predictions = spanscore.formats.propsegment.to_predictions(entries)
+    result = entail(predictions, entries)
+    assert (len(predictions), result["no_reference"]) == (1986, 26)
+    for score in ("balanced_accuracy", "accuracy", "macro_f1", "three_way_accuracy", "matthews_correlation"):
+        assert result[score] == 1.0
+
+
+# --- intervals of entailment ------------------------------------------------------------------------------------------
+
+
+def test_macro_f1_has_no_interval():
+    gold, predicted = LABELS * 10, (LABELS * 7 + ["neutral"] * 9)
+    result = entail(predicted, gold, confidence_level=0.95)
+    assert 0 < result["macro_f1"] < 1
+    headline = {"balanced_accuracy", "accuracy", "three_way_accuracy", "matthews_correlation"}
+    assert set(result["confidence_intervals"]) == headline
+    (found,) = compare_systems(ENTAILMENT, [predicted, gold], gold, n_resamples=20)
+    assert set(found) == headline
+    assert set(summarise_runs(ENTAILMENT, [predicted, gold], gold)) == headline
+    two_way = entail(["not-entail", "entail"], ["entail", "entail"], confidence_level=0.95)
+    assert set(two_way["confidence_intervals"]) == {"balanced_accuracy", "accuracy"}
+    assert two_way["macro_f1"] is None
+
+
+def test_words_for_not_entailed():
+    for word in ("not entail", "Not Entailed", "non entailment", "NON_ENTAILMENT", "not entailment"):
+        assert entail([word, "e"], ["not-entail", "e"])["balanced_accuracy"] == 1.0
