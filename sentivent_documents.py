@@ -5,14 +5,26 @@ The items are events, arguments, sentiment expressions, targets and links.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from .columns import Column, Lists, Struct, concatenate_columns, is_present
-from .matching import Edges, Spans, concatenate, connected, divide, encode, encode_spans, overlaps, token_sets
-from .mistakes import quote
+from .columns import Lists, Struct, concatenate_columns, is_present, take
+from .matching import (
+    Edges,
+    Spans,
+    concatenate,
+    connected,
+    encode,
+    encode_spans,
+    overlaps,
+    overlaps_in_all,
+    token_sets,
+)
+from .mistakes import quote, quote_some
+from .records import split_tokens
 from .sentivent_records import (
     COREFERENCE,
     EVENT,
@@ -84,8 +96,9 @@ class Annotations(NamedTuple):
     arguments, targets : Pointers
     relations : dict of str to ndarray of int64, shape (2, m)
         The annotations that are related, from and to, by kind.
-    n_ignored : tuple of int
-        The numbers of predicted and of gold relations of other kinds.
+    ignored_annotations, ignored_relations : tuple of dict of str to int
+        By kind, the numbers of predicted and of gold annotations that are no event, no expression and that no argument
+        or target names, and of relations of other kinds.
     """
 
     n_predicted: int
@@ -95,7 +108,8 @@ class Annotations(NamedTuple):
     arguments: Pointers
     targets: Pointers
     relations: dict[str, np.ndarray]
-    n_ignored: tuple[int, int]
+    ignored_annotations: tuple[dict[str, int], dict[str, int]]
+    ignored_relations: tuple[dict[str, int], dict[str, int]]
 
 
 def join_annotations(predictions: Struct, references: Struct, order: np.ndarray) -> Annotations:
@@ -116,20 +130,22 @@ def join_annotations(predictions: Struct, references: Struct, order: np.ndarray)
     for name in POINTERS:
         spans = concatenate(spans, _token_sets(fields[name].items["span"]))
     pointers = {}
+    is_ignored = (fields["kind"] != EVENT) & (fields["kind"] != EXPRESSION)
     n_before = len(fields)  # spans that come before the spans of pointers
     for name in POINTERS:
         column: Lists = fields[name]
         owner, index = column.owners, column.items["annotation"]
         own = n_before + np.arange(len(owner))
-        pointers[name] = Pointers(owner, np.where(index < 0, own, index + annotations.offsets[record[owner]]))
+        named = index + annotations.offsets[record[owner]]
+        pointers[name] = Pointers(owner, np.where(index < 0, own, named))
+        is_ignored[named[index >= 0]] = False
         n_before += len(owner)
 
     relations: Lists = concatenate_columns([predictions["relations"], references["relations"]])
     start, kind = annotations.offsets[relations.owners], relations.items["kind"]
     ends = np.stack([start + relations.items[end] for end in ("from", "to")])
     is_known = (kind == LINK) | (kind == COREFERENCE)
-    ignored = relations.owners[~is_known]
-    n_ignored = int(np.sum(ignored < len(predictions)))
+    in_gold, of_gold_relation = (owners >= len(predictions) for owners in (record, relations.owners))
     return Annotations(
         int(annotations.offsets[len(predictions)]),
         document_of[record],
@@ -138,21 +154,105 @@ def join_annotations(predictions: Struct, references: Struct, order: np.ndarray)
         pointers["arguments"],
         pointers["targets"],
         {name: ends[:, kind == name] for name in (LINK, COREFERENCE)},
-        (n_ignored, len(ignored) - n_ignored),
+        _count_kinds(fields["kind"][is_ignored], in_gold[is_ignored]),
+        _count_kinds(kind[~is_known], of_gold_relation[~is_known]),
     )
+
+
+def _count_kinds(kinds: np.ndarray, in_gold: np.ndarray) -> tuple[dict[str, int], dict[str, int]]:
+    """How often each kind occurs in the predictions and in the references, by kind in alphabetical order."""
+    predicted, gold = (dict(sorted(Counter(kinds[side].tolist()).items())) for side in (~in_gold, in_gold))
+    return predicted, gold
+
+
+def unknown_kinds(annotations: Annotations) -> list[str]:
+    """Find the kinds of ignored annotations and relations of the predictions that the references do not have.
+
+    Returns
+    -------
+    list of str
+        The words of a warning for annotations and of one for relations, where there are such kinds.
+    """
+    gold_kinds = set(annotations.fields["kind"][annotations.n_predicted :].tolist())
+    words = []
+    for of_what, predicted, known, expected in (
+        ("annotations", annotations.ignored_annotations[0], gold_kinds, (EVENT, EXPRESSION)),
+        ("relations", annotations.ignored_relations[0], annotations.ignored_relations[1], (LINK, COREFERENCE)),
+    ):
+        unknown = [kind for kind in predicted if kind not in known]
+        if unknown:
+            words.append(
+                f"predictions: {of_what} of kind {quote_some(unknown)} are ignored "
+                f"({sum(predicted[kind] for kind in unknown)}), and the references have none, "
+                f"expected {' or '.join(expected)}"
+            )
+    return words
+
+
+def missing_fields(annotations: Annotations, with_factuality: bool) -> list[str]:
+    """Find the fields that no annotation of one side has, although annotations of the other side have them.
+
+    Polarities of expressions are also missed where neither side has any, since spans alone would then decide. (Events
+    without a type are a part of the corpus.)
+
+    Such a field may have been given under another name, which is no error, as records may have more keys.
+
+    Parameters
+    ----------
+    annotations : Annotations
+    with_factuality : bool
+        Whether the labels of factuality are looked at too.
+
+    Returns
+    -------
+    list of str
+        The words of a warning for each.
+    """
+    fields, in_gold = annotations.fields, np.arange(len(annotations.fields)) >= annotations.n_predicted
+    expected = {EVENT: ("type", "subtype", "arguments"), EXPRESSION: ("polarity", "targets")}
+    if with_factuality:
+        expected = {EVENT: (*EVENT_LABELS, "arguments"), EXPRESSION: (*EXPRESSION_LABELS, "targets")}
+    found = []
+    for kind, names in expected.items():
+        of_kind = fields["kind"] == kind
+        for name in names:
+            column = fields[name]
+            has = column.lengths > 0 if isinstance(column, Lists) else is_present(column)
+            for side, other, here in (("predictions", "references", ~in_gold), ("references", "predictions", in_gold)):
+                n, n_other = int(np.sum(of_kind & here)), int(np.sum(of_kind & has & ~here))
+                if n and n_other and not (has & of_kind & here).any():
+                    found.append(
+                        f"{side}: none of the {n} annotations of kind {kind} has {name}, expected this key, which "
+                        f"{n_other} of the {other} have"
+                    )
+            if (kind, name) == (EXPRESSION, "polarity") and of_kind.any() and not (has & of_kind).any():
+                found.append(
+                    f"none of the {of_kind.sum()} annotations of kind {kind} on both sides has {name}, expected "
+                    f"this key"
+                )
+    links = annotations.relations[LINK][0]
+    n_predicted = int(np.sum(links < annotations.n_predicted))
+    n_gold = len(links) - n_predicted
+    has_both = [all((fields["kind"][side] == kind).any() for kind in expected) for side in (~in_gold, in_gold)]
+    for side, n, n_other, may_have in (("predictions", n_predicted, n_gold, 0), ("references", n_gold, n_predicted, 1)):
+        if not n and n_other and has_both[may_have]:
+            found.append(
+                f"{side}: there are no relations of kind {LINK}, expected some, as the other side has {n_other}"
+            )
+    return found
 
 
 def _token_sets(spans: Lists) -> Spans:
     return token_sets(spans.offsets, spans.items)
 
 
-def check_same_tokens(predictions: Column, references: Column, order: np.ndarray) -> None:
+def check_same_tokens(predictions: Struct, references: Struct, order: np.ndarray) -> None:
     """Refuse records whose tokens differ: their indices mean different tokens.
 
     Parameters
     ----------
-    predictions, references : Lists of str
-        The tokens of each document; a missing list is not compared.
+    predictions, references : Struct
+        The tokens of each document; see `records.Tokens`. A missing list is not compared.
     order : ndarray of int64
         The reference of each prediction.
 
@@ -160,16 +260,16 @@ def check_same_tokens(predictions: Column, references: Column, order: np.ndarray
     ------
     ValueError
     """
-    both = np.flatnonzero(is_present(predictions) & is_present(references)[order])
-    for record in both.tolist():
-        ours, theirs = _list_at(predictions, record), _list_at(references, order[record])
-        if ours == theirs:
-            continue
-        for index, (token, expected) in enumerate(zip(ours, theirs, strict=False)):
-            if token != expected:
+    expected = take(references, order)
+    both = (predictions["number"] >= 0) & (expected["number"] >= 0)
+    is_other = (predictions["text"] != expected["text"]) | (predictions["number"] != expected["number"])
+    for record in np.flatnonzero(both & is_other.astype(bool)).tolist():
+        ours, theirs = _tokens_at(predictions, record), _tokens_at(expected, record)
+        for index, (token, other) in enumerate(zip(ours, theirs, strict=False)):
+            if token != other:
                 raise ValueError(
                     f"predictions[{record}].tokens[{index}]: {quote(token)} is not the reference's token, "
-                    f"expected {quote(expected)}"
+                    f"expected {quote(other)}"
                 )
         raise ValueError(
             f"predictions[{record}].tokens[{min(len(ours), len(theirs))}]: the predictions' document has "
@@ -177,9 +277,8 @@ def check_same_tokens(predictions: Column, references: Column, order: np.ndarray
         )
 
 
-def _list_at(column: Lists, at: int) -> list[str]:
-    values: list[str] = column.items[column.offsets[at] : column.offsets[at + 1]].tolist()
-    return values
+def _tokens_at(tokens: Struct, at: int) -> list[str]:
+    return split_tokens(tokens["text"][at]) if tokens["number"][at] else []
 
 
 # --- items ------------------------------------------------------------------------------------------------------------
@@ -343,32 +442,26 @@ class Overlaps:
         items, edges = self._corpus.items[frame], self.of(frame, spans)
         if not labels:
             return edges
-        predicted, gold = items.split(encode(*(items.columns[label] for label in labels)))
-        equal = np.flatnonzero(predicted[edges.left] == gold[edges.right])
+        codes = np.unique(encode(*(items.columns[label] for label in labels)), return_inverse=True)[1]
+        predicted, gold = items.split(codes.astype(np.int32))
+        equal = predicted[edges.left] == gold[edges.right]
+        if equal.all():
+            return edges
         return Edges(edges.left[equal], edges.right[equal], edges.shared[equal])
 
     def dice(self, frame: str, edges: Edges) -> np.ndarray:
         """Dice of the first spans of each edge, in (0, 1]: shape (m,)."""
         items = self._corpus.items[frame]
-        left, right = items.split(self._corpus.spans.lengths[items.columns[FRAMES[frame].spans[0]]])
-        return divide(2 * edges.shared, left[edges.left] + right[edges.right])
+        lengths = self._corpus.spans.lengths.astype(np.int32)[items.columns[FRAMES[frame].spans[0]]]
+        left, right = items.split(lengths)
+        return np.asarray(2 * edges.shared / (left[edges.left] + right[edges.right]))
 
     def _find(self, frame: str, spans: tuple[str, ...]) -> Edges:
         items = self._corpus.items[frame]
-        if len(spans) > 1:
-            return in_both(self.of(frame, spans[:1]), self.of(frame, spans[1:]), len(items.document))
+        chosen = [items.split(items.columns[name]) for name in spans]
+        left, right = ([self._corpus.spans.take(side[at]) for side in chosen] for at in (0, 1))
         document, gold_document = items.split(items.document)
-        left, right = items.split(items.columns[spans[0]])
-        return overlaps(self._corpus.spans.take(left), document, self._corpus.spans.take(right), gold_document)
-
-
-def in_both(first: Edges, second: Edges, n_right: int) -> Edges:
-    """The edges of `first` that are in `second` too; both are ordered, and indices on the right are below `n_right`."""
-    keys, among = (edges.left * n_right + edges.right for edges in (first, second))
-    at = np.searchsorted(among, keys)
-    chosen = np.flatnonzero(at < len(among))
-    chosen = chosen[among[at[chosen]] == keys[chosen]]
-    return Edges(first.left[chosen], first.right[chosen], first.shared[chosen])
+        return overlaps_in_all(left, document, right, gold_document)
 
 
 def equal_items(corpus: Corpus, frame: str, spans: tuple[str, ...], labels: tuple[str, ...]) -> Edges:

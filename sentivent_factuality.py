@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .matching import FRACTION_TOLERANCE, Edges, Goal, align, most_pairs
+from .alignment import FRACTION_TOLERANCE, Goal, align, most_pairs
+from .matching import Edges
 from .sentivent_documents import FRAMES, Corpus, Overlaps, equal_items
 
 
@@ -83,10 +84,10 @@ def _count_frame(corpus: Corpus, frame: str, profile: str, edges: Edges, overlap
     for component in FACTUALITY:
         if component.frame != frame:
             continue
-        predicted, gold = items.split(items.columns[component.label])
+        predicted, gold = items.split(items.columns[component.label].astype(np.int32))
         has_gold = gold[edges.right] > 0
         is_equal = has_gold & (predicted[edges.left] == gold[edges.right])
-        goals = [most_pairs(edges.left), *overlap, Goal(is_equal.astype(np.int64)), Goal(has_gold.astype(np.int64))]
+        goals = [most_pairs(edges.left), *overlap, Goal(is_equal), Goal(has_gold)]
         chosen = align(edges.left, edges.right, len(predicted), len(gold), goals)
         aligned = edges.left[chosen]
         correct, with_gold = aligned[is_equal[chosen]], aligned[has_gold[chosen]]

@@ -6,7 +6,8 @@ table's sum. Records and options are in ``sentivent_records.py``, items and thei
 and the counts of factuality in ``sentivent_factuality.py``.
 """
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,10 +15,13 @@ from typing import Any, NamedTuple
 import evaluate
 import numpy as np
 
+from .alignment import align, most_pairs
 from .collecting import (
+    SIDES,
     Collector,
     Counted,
     Definition,
+    compare_tokens,
     count_rows,
     describe,
     document_names,
@@ -32,11 +36,9 @@ from .matching import (
     TRUE_POSITIVES,
     Edges,
     Matches,
-    align,
     divide,
     encode,
     match_equal,
-    most_pairs,
     rates_or_whole,
     row,
     stack_tables,
@@ -51,13 +53,16 @@ from .sentivent_documents import (
     check_same_tokens,
     collect_items,
     join_annotations,
+    missing_fields,
+    unknown_kinds,
 )
-from .sentivent_errors import Item, item_at, relate
+from .sentivent_errors import KINDS, items_at, relate
 from .sentivent_factuality import FACTUALITY, count_factuality
 from .sentivent_records import TASKS, check_indices, count_tokens
 
 # For Evaluate's loader alone: it copies the files that this script names, so helpers of helpers are named too.
 from .options import Options
+from .processes import Run
 from .records import Task
 from .values import Node
 
@@ -121,7 +126,9 @@ Returns
 dict
     ``sentivent_score``, ``sentivent_macro_score``, ``sentivent_relaxed_score``, ``sentivent_relaxed_macro_score``
     (percent, or None); ``strict`` and ``relaxed``, a row a component; ``strict["classification_report"]``;
-    ``weights``; ``ignored_relations``; ``coreference`` if either side has event coreference; ``signature``.
+    ``weights``; ``ignored_annotations`` (by side and kind, those that are no event, no expression and that nothing
+    points to) and ``ignored_relations`` (by side and kind, those of other kinds); ``coreference`` if either side has
+    event coreference; ``signature``.
 
 Examples
 --------
@@ -187,6 +194,7 @@ SCORED = tuple(component for component in COMPONENTS if component.support)
 SUPPORTS = {component.name: component.support for component in SCORED} | {
     component.name: component.support for component in FACTUALITY
 }
+AVERAGES = ("micro", "macro", "weighted")  # rows of a classification report that are no labels
 PROFILES = {"strict": "sentivent", "relaxed": "sentivent_relaxed"}  # with the first part of the names of their scores
 
 
@@ -257,14 +265,18 @@ def count(corpus: Corpus, relaxed: bool, include_factuality: bool) -> Counts:
 
 
 def _count_report(corpus: Corpus, component: Component, matches: Matches) -> dict[str, np.ndarray]:
-    """Counts by label, over all documents; a label is its values joined by a dot, without the missing ones."""
+    """Counts by label, over all documents.
+
+    A label is its values joined by a dot, without the missing ones, or ``none``. Different labels that are written
+    alike, such as the type ``Deal.Sign`` and the type ``Deal`` with the subtype ``Sign``, share one row.
+    """
     columns = [corpus.items[component.frame].columns[name][matches.example] for name in component.report]
     _, first, of_item = np.unique(encode(*columns), return_index=True, return_inverse=True)
     counted: dict[str, np.ndarray] = {}
     for at, counts in zip(first.tolist(), tabulate(of_item, matches.counts, len(first)), strict=True):
         values = [corpus.labels[name][column[at]] for name, column in zip(component.report, columns, strict=True)]
         name = ".".join(value for value in values if value is not None) or "none"
-        counted[name] = counted.get(name, 0) + counts
+        counted[name] = counted[name] + counts if name in counted else counts
     return dict(sorted(counted.items()))
 
 
@@ -286,11 +298,11 @@ def _count_relaxed(corpus: Corpus, component: Component, codes: np.ndarray, edge
         left, right = left[both], right[both]
         counted = [side[is_first] for side, is_first in zip(counted, first, strict=True)]
     # Where all items of a document overlap, any pairs will do.
-    n_edges, n_predicted, n_gold = (
-        np.bincount(side, minlength=corpus.n_documents) for side in (document[left], *counted)
-    )
+    n_edges = np.zeros(corpus.n_documents, np.int64)
+    np.add.at(n_edges, document, np.bincount(left, minlength=n_left))
+    n_predicted, n_gold = (np.bincount(side, minlength=corpus.n_documents) for side in counted)
     n_pairs = np.where(n_edges == n_predicted * n_gold, np.minimum(n_predicted, n_gold), 0)
-    rest = np.flatnonzero(n_pairs[document[left]] == 0)
+    rest = (n_pairs[document] == 0)[left]
     left, right = left[rest], right[rest]
     chosen = align(left, right, n_left, n_right, [most_pairs(left)])
     return n_pairs + np.bincount(document[left[chosen]], minlength=corpus.n_documents)
@@ -398,7 +410,6 @@ def score(counts: dict[str, np.ndarray], reports: dict[str, dict[str, np.ndarray
 
 def _report(labels: dict[str, np.ndarray], micro: np.ndarray) -> dict[str, dict[str, float]]:
     """A row for each label, and their averages; a label with the name of an average gets a longer name."""
-    averages = ("micro", "macro", "weighted")
     rows = [_report_row(counts) for counts in labels.values()]
     support = int(micro[GOLD])
     macro: dict[str, float] = {}
@@ -406,12 +417,20 @@ def _report(labels: dict[str, np.ndarray], micro: np.ndarray) -> dict[str, dict[
     for rate in ("precision", "recall", "f1"):
         macro[rate] = _mean([line[rate] for line in rows])
         weighted[rate] = sum(line[rate] * line["support"] for line in rows) / support if support else 0.0
-    names = [f"{name} (label)" if name in averages else name for name in labels]
+    names = [_row_name(name, labels) for name in labels]
     return dict(zip(names, rows, strict=True)) | {
         "micro": _report_row(micro),
         "macro": {**macro, "support": support},
         "weighted": {**weighted, "support": support},
     }
+
+
+def _row_name(label: str, labels: Container[str]) -> str:
+    """The name of a label's row, which is neither that of an average nor that of another label."""
+    name = label
+    while name in AVERAGES or (name != label and name in labels):
+        name += " (label)"
+    return name
 
 
 def _report_row(counts: np.ndarray) -> dict[str, float]:
@@ -451,13 +470,19 @@ def _errors_of(
     component: Component, corpus: Corpus, matches: Matches, ids: list[Any]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The unmatched items of a component, each with the kind of its error, and the matched items."""
-    item = partial(item_at, corpus, component.frame, component.spans, component.labels)
-    predicted, gold = (
-        {document: [item(at) for at in found] for document, found in side.items()} for side in leftovers(matches)
+    items = partial(items_at, corpus, component.frame, component.spans, component.labels)
+    predicted, gold = (items(*found) for found in leftovers(matches))
+    columns = corpus.items[component.frame].columns
+    labels = {name: (columns[name][predicted.example], columns[name][gold.example]) for name in component.labels}
+    errors = error_records(
+        component.name,
+        ids,
+        predicted,
+        gold,
+        lambda edges: relate(component.name, edges, component.spans, (predicted, gold), labels),
+        KINDS,
     )
-    related = partial(relate, component.name)
-    errors = error_records(component.name, ids, predicted, gold, related, Item.show)
-    return errors, matched_records(component.name, ids, matches, lambda at: item(at).show())
+    return errors, matched_records(component.name, ids, matches, predicted.show)
 
 
 # --- the metric -------------------------------------------------------------------------------------------------------
@@ -465,9 +490,17 @@ def _errors_of(
 
 @dataclass(frozen=True)
 class _Counted(Counted):
-    """The items and their counts."""
+    """The items and their counts.
 
-    n_ignored_relations: tuple[int, int]
+    Attributes
+    ----------
+    ignored : dict of str to dict
+        ``ignored_annotations`` and ``ignored_relations`` of the result: counts by side and kind.
+    corpus : Corpus
+    counts : Counts
+    """
+
+    ignored: dict[str, dict[str, dict[str, int]]]
     corpus: Corpus
     counts: Counts
 
@@ -482,11 +515,14 @@ class SentiventMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # eval
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> _Counted:
         order, pairing = pair_records(predictions["id"], references["id"])
+        compare_tokens(predictions["tokens"], references["tokens"], order, pairing, as_indices=False)
         check_same_tokens(predictions["tokens"], references["tokens"], order)
         mistakes = Mistakes()
         check_indices(predictions, count_tokens(references)[order], Places.of_batch("predictions"), mistakes)
         mistakes.raise_first()
         annotations = join_annotations(predictions, references, order)
+        for words in (*unknown_kinds(annotations), *missing_fields(annotations, options["include_factuality"])):
+            warnings.warn(words, stacklevel=2)
         corpus = collect_items(annotations, len(references))
         counts = count(corpus, options["relaxed"], options["include_factuality"])
         n_items = counts.rows([f"strict.{component.name}" for component in SCORED]).sum(axis=(0, 1))
@@ -500,7 +536,10 @@ class SentiventMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # eval
             group_codes(options["groups"], len(references)),
             choices,
             (int(n_items[PREDICTED]), int(n_items[GOLD])),
-            annotations.n_ignored,
+            {
+                "ignored_annotations": dict(zip(SIDES, annotations.ignored_annotations, strict=True)),
+                "ignored_relations": dict(zip(SIDES, annotations.ignored_relations, strict=True)),
+            },
             corpus,
             counts,
         )
@@ -520,7 +559,7 @@ class SentiventMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # eval
                 if FRAMES[component.frame].typed and component.name in rows:
                     predicted, gold = corpus.items[component.frame].n_untyped
                     rows[component.name] |= {"gold_invalid_structure": gold, "predicted_invalid_structure": predicted}
-        result["ignored_relations"] = dict(zip(("predictions", "references"), counted.n_ignored_relations, strict=True))
+        result |= counted.ignored
         if len(corpus.chained):
             result["coreference"] = coreference_scores(count_coreference(corpus).sum(axis=0))
         return result

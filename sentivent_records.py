@@ -2,8 +2,10 @@
 
 A record is a document. Reading gives a column with these fields:
 
-``id``, ``tokens``
+``id``
     As given.
+``tokens``
+    See `records.Tokens`.
 ``annotations``
     A list a document. Each annotation has ``kind``, ``span`` (a list of token indices, empty if it has none), the
     labels of its kind, ``arguments`` and ``targets``. An argument or a target is a pointer: ``annotation`` is the index
@@ -27,8 +29,8 @@ import numpy as np
 from .columns import Column, Lists, Struct, is_present
 from .mistakes import Mistakes, Places, quote
 from .options import confidence_options, flag, output_options, table
-from .records import ByKind, Items, Optional, Record, Task, check_inside, read_sound, to_records
-from .values import Choice, Flag, Identifier, Integer, Text, Types
+from .records import ByKind, Items, Optional, Record, Span, Task, Tokens, check_inside, read_sound, to_records
+from .values import Choice, Flag, Identifier, Text, Types
 
 EVENT, EXPRESSION = "event", "sentiment_expression"
 LINK, COREFERENCE = "event_sentiment", "event_coreference"
@@ -163,7 +165,7 @@ def _argument(value: Any) -> dict[str, Any] | None:
 
 
 _SPAN = Record(
-    {"tokens": Items(Integer("a token index"), "the token indices of a span", minimum=1)},
+    {"tokens": Span("the token indices of a span")},
     "a span: a dict with tokens, or a list of token indices",
     other=lambda value: {"tokens": value} if _is_indices(value) else None,
     aliases=_aliases("span"),
@@ -216,7 +218,7 @@ _ANNOTATION = Record(
 DOCUMENT = Record(
     {
         "id": Optional(Identifier()),
-        "tokens": Optional(Items(Text("a token"), "a list of tokens")),
+        "tokens": Optional(Tokens()),
         "annotations": Items(_ANNOTATION, "a list of annotations"),
         "relations": Optional(
             ByKind(_RELATION, _names("kind of relation"), "relations: a dict by kind, or a list of dicts with kind")
@@ -403,8 +405,8 @@ def resolve_relations(
 
 def count_tokens(column: Struct) -> np.ndarray:
     """The number of tokens of each document, -1 if it is not known."""
-    tokens: Lists = column["tokens"]
-    return np.where(is_present(tokens), tokens.lengths, -1)
+    number: np.ndarray = column["tokens"]["number"]
+    return number
 
 
 def check_indices(column: Struct, n_tokens: np.ndarray, places: Places, mistakes: Mistakes) -> None:

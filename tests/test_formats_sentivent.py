@@ -63,8 +63,10 @@ def test_refused_rows(rows, tmp_path):
     refused('{"id": "' + "x" * 99 + '"}', r"xxx\.\.\. is not a document")
     refused(good, "format: 'csv' is not one of auto, jsonl, parquet, xmi", format="csv")
     refused(good, "rows.jsonl:1: not a Parquet file", format="parquet")
-    with pytest.raises(ValueError, match="Parquet is read from a path"):
+    with pytest.raises(ValueError, match="<file>:1: not a Parquet file"):
         read(io.StringIO("PAR1"), format="parquet")
+    with pytest.raises(ValueError, match="<file>:1: not a Parquet file"):
+        read(io.BytesIO(b"PAR1"))
     with pytest.raises(ValueError, match="format: 'xmi' is not one of auto, jsonl, parquet"):
         write(path, rows, format="xmi")
     with pytest.raises(ValueError, match=r"rows\.parquet: these records do not fit into Parquet"):
@@ -324,4 +326,4 @@ def test_damaged_xmi_gives_a_record_or_an_error_of_one_line(data):
 
 
 def test_formats_are_known():
-    assert spanscore.formats.sentivent.FORMATS == ("jsonl", "parquet", "xmi")
+    assert spanscore.formats.sentivent.FORMATS == ("jsonl", "parquet", "xmi", "tsv", "export")

@@ -1,89 +1,127 @@
 """Files of SENTiVENT.
 
 ``jsonl``, ``parquet``
-    Rows of the dataset.
-``xmi``
-    WebAnno XMI, as the corpus' annotation project exports it; one document a file. It needs the package lxml.
-
-An XMI file with a document type definition is refused, so no entities are expanded or fetched. WebAnno writes no such
-definition.
+    Rows of the dataset. JSON may also be one list of rows, or one row.
+``xmi``, ``tsv``
+    WebAnno XMI and WebAnno TSV 3, as the corpus' annotation project exports them; one document a file. XMI needs the
+    package lxml. See `spanscore.formats.sentivent_layers` for the layers.
+``export``
+    A folder or a zip file of XMI and TSV files; see `spanscore.formats.exports`.
 """
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from spanscore.formats.exports import Export, Packed, is_zip, read_export, stem
 from spanscore.formats.files import (
     Corpus,
+    DataFile,
     FileSource,
     TextFile,
     check_choice,
     check_format,
-    is_parquet,
     json_lines,
-    parse_json_lines,
+    no_format,
+    parse_json,
+    parse_json_items,
+    read_data,
     read_parquet,
+    read_raw,
     read_text,
+    rows_of_columns,
     shorten,
     write_parquet,
     write_text,
 )
-from spanscore.packages import optional_package
+from spanscore.formats.sentivent_layers import READERS, to_record
+from spanscore.formats.webanno_tsv import is_tsv
+from spanscore.metrics import reading
 
-FORMATS = ("jsonl", "parquet", "xmi")
-_SUFFIXES = {".parquet": "parquet", ".xmi": "xmi", ".xml": "xmi", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+FORMATS = ("jsonl", "parquet", "xmi", "tsv", "export")
+_FIRST = 256  # bytes that show the format of a file
 
 
-def read(source: FileSource, format: str = "auto") -> Corpus:
-    """Read a file of documents.
+def read(source: FileSource, format: str = "auto", annotator: str | None = None) -> Corpus:
+    """Read a file or a folder of documents.
 
     Parameters
     ----------
     source : path or open text file
-        A path that ends in ``.gz`` is unpacked, and ``-`` is standard input. Parquet is read from a path only.
-    format : {"auto", "jsonl", "parquet", "xmi"}
-        ``"auto"`` finds the format by the name of the file, then by its content.
+        A packed file is unpacked, and ``-`` is standard input.
+    format : {"auto", "jsonl", "parquet", "xmi", "tsv", "export"}
+        ``"auto"`` finds the format by the content of the file. Of an export with XMI and TSV files, ``"xmi"`` and
+        ``"tsv"`` choose these.
+    annotator : str, optional
+        The annotator whose documents of an export are read, by the name of the files. It is not used for other files.
 
     Returns
     -------
     Corpus
-        For XMI, ``format_notes`` counts annotations that the records do not hold. ``distant_parts`` are parts of a
-        trigger outside its sentence. ``canonical_links`` are links from a pronoun to its referent; the records hold the
-        pronoun and the referent, without the link.
+        The documents of an export are ordered by their ids. The id of an XMI document is its title; that of a TSV
+        document is its folder in a project's export, else the name of the file. For XMI and TSV, ``format_notes``
+        counts what the records do not hold (see `spanscore.formats.sentivent_layers.Converted`), for an export also
+        ``unannotated_documents``, if there are any, and with an annotator ``documents_of_others``.
 
     Raises
     ------
     ValueError
-        The file does not have the format. The message begins with file and line.
+        The file does not have the format, or a document of an export has several annotators. The message begins with
+        file and line.
     spanscore.packages.MissingPackage
         The file is XMI, and lxml is not installed.
     """
     check_format(format, FORMATS)
+    if isinstance(source, TextFile):
+        return _read_text(source, format)
+    file = Path(str(source)) if _is_folder(source) else read_raw(source)
+    name = str(file) if isinstance(file, Path) else file.name
+    found = detect_path(file)
+    if found == "export" and format in ("auto", "export", *READERS):
+        return _read_export(name, read_export(file), format, annotator)
+    if format == "export":
+        raise ValueError(f"{name}:1: not an export, expected a folder or a zip file of documents")
+    if isinstance(file, Path):
+        raise ValueError(f"{name}:1: a folder, expected a file of the format {format}")
     if format == "auto":
-        format = detect_path(source)
+        format = found
     if format == "parquet":
-        if not isinstance(source, (str, Path)) or str(source) == "-":
-            raise ValueError("Parquet is read from a path, not from an open text file or standard input")
-        return Corpus(read_parquet(source, "annotations"), "parquet", {})
-    text = read_text(source)
+        return Corpus(read_parquet(file, "annotations"), "parquet", {})
+    return _read_text(read_text(file), format)
+
+
+def _read_text(file: TextFile, format: str = "auto") -> Corpus:
     if format == "auto":
-        format = "xmi" if text.text.lstrip().startswith("<") else "jsonl"
-    if format == "xmi":
-        record, notes = _Xmi(text).record()
-        return Corpus([record], "xmi", notes)
-    return Corpus([_row(text, line, value) for line, value in parse_json_lines(text)], "jsonl", {})
+        format = detect(file)
+    if format in READERS:
+        record, notes = to_record(READERS[format](file))
+        return Corpus([record], format, notes)
+    return Corpus([_row(*item) for item in file.at_each(_json_values(file))], "jsonl", {})
 
 
-def detect_path(source: FileSource) -> str:
-    """Find the format of a file by its name, or by its first bytes for Parquet; ``"auto"`` if they do not show it."""
-    if not isinstance(source, (str, Path)) or str(source) == "-":
-        return "auto"
-    path = Path(source)
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    return _SUFFIXES.get(suffix) or ("parquet" if is_parquet(path) else "auto")
+def _json_values(file: TextFile) -> list[tuple[int, Any]]:
+    """The values of JSON lines, of a list, or of one object over several lines or of columns, each with its line."""
+    first = next(file.lines(), (1, ""))[1].strip()
+    items = [(1, parse_json(file))] if first == "{" else parse_json_items(file)
+    if len(items) == 1:
+        line, value = items[0]
+        column = value.get("annotations") if isinstance(value, dict) else None
+        if isinstance(column, list) and column and all(isinstance(row, list) for row in column):
+            return [(line, row) for row in rows_of_columns(file, line, value)]
+    return items
+
+
+def _row(file: TextFile, line: int, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
+        keys = (
+            f"; there are the keys {shorten(', '.join(map(str, value)))}" if isinstance(value, dict) and value else ""
+        )
+        words = f"expected a row of the dataset, a JSON object with a list of annotations{keys}"
+        raise file.error(line, f"{shorten(value)} is not a document, {words}")
+    return value
 
 
 def write(path: str | Path, records: Iterable[dict[str, Any]], format: str = "auto") -> None:
@@ -113,214 +151,140 @@ def write(path: str | Path, records: Iterable[dict[str, Any]], format: str = "au
         raise ValueError(f"{path}: these records do not fit into JSON ({error})") from None
 
 
-def _row(file: TextFile, line: int, value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict) or not isinstance(value.get("annotations"), list):
-        words = "expected a row of the dataset, a JSON object with a list of annotations"
-        raise file.error(line, f"{shorten(value)} is not a document, {words}")
-    return value
+# --- finding the format -----------------------------------------------------------------------------------------------
 
 
-# --- WebAnno XMI ------------------------------------------------------------------------------------------------------
+def detect(file: TextFile) -> str:
+    """Find the format of a text by its content.
 
-_XMI_ID = "{http://www.omg.org/XMI}id"
-_EVENT, _PARTICIPANT, _FILLER, _PART = "A_Event", "B_Participant", "C_FILLER", "D_Discontiguous"
-_CANONICAL, _COREFERENCE = "PronomCanonRef", "CorefEvent"
-# The layer of expressions has no fixed name. It is known by attributes that only it has.
-_OF_EXPRESSIONS = {"e_Polarity", "c_Uncertain", "d_Negated", "a_Target", "b_TargetEvent"}
-_POLARITIES = {"=Neutral": "neutral", "+Positive": "positive", "-Negative": "negative"}
-_FLIPPED = {"positive": "negative", "negative": "positive", "neutral": "neutral", None: None}
-_FLAGS = {"true": True, "false": False, None: None}
+    Raises
+    ------
+    ValueError
+        The text has no format of this benchmark. The message says why not.
+    """
+    line, first = next(file.lines(), (1, "{"))
+    first = first.lstrip("\ufeff \t")
+    if first.startswith("<"):
+        return "xmi"
+    if is_tsv(first):
+        return "tsv"
+    if first.startswith(("{", "[")):
+        return "jsonl"
+    reasons = {
+        "jsonl": f"{shorten(first)!r} is no JSON",
+        "tsv": "the first line is not #FORMAT=WebAnno TSV 3.3",
+        "xmi": "no XML",
+    }
+    raise no_format(file, reasons, line)
 
 
-class _Xmi:
-    """One document of a WebAnno export (UIMA CAS as XMI, with the custom layers of the corpus' annotation project)."""
+def detect_path(source: FileSource) -> str:
+    """Find the format of a file by its first bytes, of Parquet also by its suffix; ``"auto"`` for JSON and others."""
+    if _is_folder(source):
+        return "export"
+    raw = read_raw(source)
+    if is_zip(raw.data):
+        return "export"
+    file = read_data(raw)
+    if file.is_parquet() or file.name.endswith(".parquet"):
+        return "parquet"
+    text = file.data[:_FIRST].decode("utf-8-sig", "replace").lstrip()
+    if text.startswith("<"):
+        return "xmi"
+    return "tsv" if is_tsv(text) else "auto"
 
-    def __init__(self, file: TextFile) -> None:
-        self.file = file
-        root = self._parse()
-        self.by_id: dict[str, Any] = {}
-        self.layers: dict[str, list[Any]] = {}
-        self.expressions: list[Any] = []
-        for element in root.iterchildren(tag="*"):
-            if _XMI_ID in element.attrib:
-                self.by_id[element.attrib[_XMI_ID]] = element
-            self.layers.setdefault(element.tag.rpartition("}")[2], []).append(element)
-            if not _OF_EXPRESSIONS.isdisjoint(element.attrib):
-                self.expressions.append(element)
-        sofa = self._only("Sofa")
-        self.text = self._attribute(sofa, "sofaString")
-        # Offsets count UTF-16 units, and some characters have two of them.
-        self.place: Callable[[int], int] = int
-        if any(ord(character) > 0xFFFF for character in self.text):
-            units = [0]
-            for character in self.text:
-                units.append(units[-1] + 1 + (ord(character) > 0xFFFF))
-            self.place = lambda unit: bisect.bisect_left(units, unit)
-        self.tokens = sorted(self._range(token) for token in self.layers.get("Token", []))
-        self.sentences = sorted(self._range(sentence) for sentence in self.layers.get("Sentence", []))
-        if not self.tokens:
-            raise self._error(root, "the document has no tokens, expected a WebAnno export")
 
-    def _parse(self) -> Any:
-        etree = optional_package("lxml.etree", "XMI files", "xmi")
-        parser = etree.XMLParser(
-            encoding="utf-8", resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False
-        )
-        try:
-            root = etree.fromstring(self.file.text.encode(), parser)
-        except etree.XMLSyntaxError as error:
-            words = " ".join(str(error.msg).split())
-            raise self.file.error(error.lineno or 1, f"not XML: {words}") from None
-        if root.getroottree().docinfo.internalDTD is not None:
-            raise self.file.error(1, "has a document type definition, which is refused, as it may define entities")
-        return root
+def _is_folder(source: FileSource) -> bool:
+    return isinstance(source, (str, Path)) and str(source) != "-" and Path(source).is_dir()
 
-    def _error(self, element: Any, words: str) -> ValueError:
-        return self.file.error(element.sourceline or 1, words)
 
-    def _only(self, layer: str) -> Any:
-        found = self.layers.get(layer, [])
-        if len(found) != 1:
-            raise self.file.error(1, f"{len(found)} elements {layer}, expected one, as in a WebAnno export")
-        return found[0]
+# --- exports ----------------------------------------------------------------------------------------------------------
 
-    def _attribute(self, element: Any, name: str) -> str:
-        if name not in element.attrib:
-            raise self._error(element, f"{element.tag.rpartition('}')[2]} lacks {name}")
-        value: str = element.attrib[name]
-        return value
 
-    def _range(self, element: Any) -> tuple[int, int]:
-        given = [self._attribute(element, name) for name in ("begin", "end")]
-        try:
-            begin, end = (self.place(int(value)) for value in given)
-        except ValueError:
-            begin, end = 0, -1
-        if not 0 <= begin <= end <= len(self.text):
-            raise self._error(element, f"{given[0]} to {given[1]} is not a range of the text")
-        return begin, end
+def _read_export(name: str, export: Export, format: str, annotator: str | None) -> Corpus:
+    """Read the documents of an export, of one annotator each."""
+    files = export.files
+    if len(files) == 1 and (rows := DataFile(files[0].name, files[0].data)).is_parquet():
+        return Corpus(read_parquet(rows, "annotations"), "parquet", {})
+    documents: dict[str, list[tuple[Packed, Corpus]]] = {}
+    for file, tsv_name in zip(files, _tsv_names(files), strict=True):
+        text = TextFile(file.name, reading.decode(file.name, file.data))
+        found = detect(text)
+        if found not in READERS:
+            if len(files) == 1:  # rows of the dataset in a zip file
+                return _read_text(text)
+            raise text.error(1, "neither XMI nor TSV of WebAnno, expected a document")
+        if format not in ("auto", "export", found):
+            continue
+        corpus = _read_text(text, found)
+        (record,) = corpus.records
+        if found == "tsv":
+            record["id"] = tsv_name
+        documents.setdefault(str(record["id"]), []).append((file, corpus))
+    if not documents:
+        raise ValueError(f"{name}:1: no document of the format {format}")
+    chosen, n_others = _choose(name, documents, annotator)
+    formats = sorted({corpus.format for corpus in chosen})
+    notes: Counter[str] = Counter()
+    for corpus in chosen:
+        notes.update(corpus.format_notes)
+    if annotator is not None:
+        notes["documents_of_others"] = n_others
+    if export.n_unannotated:
+        notes["unannotated_documents"] = export.n_unannotated
+    return Corpus(
+        [corpus.records[0] for corpus in chosen],
+        formats[0] if len(formats) == 1 else "export",
+        dict(notes),
+    )
 
-    def _choice(self, element: Any, name: str, choices: dict[Any, Any]) -> Any:
-        value = element.attrib.get(name)
-        if value not in choices:
-            listed = ", ".join(choice for choice in choices if choice is not None)
-            raise self._error(element, f"{name}: {value!r} is not one of {listed}")
-        return choices[value]
 
-    def _linked(self, element: Any, name: str) -> list[tuple[Any, Any]]:
-        """The links that an attribute names, each with the element that it points to."""
-        found = []
-        for link_id in element.attrib.get(name, "").split():
-            link = self._named(element, name, link_id)
-            target = self._named(link, "target", self._attribute(link, "target"))
-            found.append((link, target))
-        return found
+def _choose(
+    name: str, documents: dict[str, list[tuple[Packed, Corpus]]], annotator: str | None
+) -> tuple[list[Corpus], int]:
+    """The documents of the annotator, ordered by their names, and the number of documents without that annotator."""
+    chosen, n_others = [], 0
+    for document, found in sorted(documents.items()):
+        labels = _annotators([file for file, _ in found])
+        if annotator is not None:
+            ours = [at for at, (file, _) in enumerate(found) if annotator in (labels[at], *map(stem, file.parts[-2:]))]
+            n_others += not ours
+            found, labels = [found[at] for at in ours], [labels[at] for at in ours]
+        if len(found) > 1:
+            raise ValueError(
+                f"{name}:1: the document {shorten(document)!r} is there {len(found)} times, by {', '.join(labels)}, "
+                f"expected one annotator; choose one with the option annotator, or the format xmi or tsv"
+            )
+        chosen += [corpus for _, corpus in found]
+    if not chosen:
+        known = sorted({label for found in documents.values() for label in _annotators([file for file, _ in found])})
+        shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+        raise ValueError(f"{name}:1: annotator: {annotator!r} annotated no document, expected one of {shown}")
+    return chosen, n_others
 
-    def _named(self, element: Any, name: str, wanted: str) -> Any:
-        if wanted not in self.by_id:
-            raise self._error(element, f"{name}: {wanted!r} is the id of nothing in the file")
-        return self.by_id[wanted]
 
-    def _span(self, ranges: list[tuple[int, int]], element: Any) -> dict[str, Any]:
-        tokens = sorted(
-            {
-                index
-                for begin, end in ranges
-                for index, token in enumerate(self.tokens)
-                if begin <= token[0] and token[1] <= end
-            }
-        )
-        if not tokens:
-            raise self._error(element, f"{ranges[0][0]} to {ranges[0][1]} covers no token")
-        return {
-            "tokens": tokens,
-            "chars": [list(some) for some in sorted(ranges)],
-            "discontinuous": tokens[-1] - tokens[0] + 1 > len(tokens),
-        }
+def _annotators(files: Sequence[Packed]) -> list[str]:
+    """The annotators of a document's files: the names of the files, or their folders', or paths if these are alike."""
+    for depth in (1, 2):
+        names = [stem(file.parts[-min(depth, len(file.parts))]) for file in files]
+        if len(set(names)) == len(files):
+            return names
+    return ["/".join(file.parts) for file in files]
 
-    def _sentence(self, place: int) -> int:
-        """The number of the sentence of a character."""
-        return bisect.bisect_right([begin for begin, _ in self.sentences], place) - 1
 
-    def _id(self, element: Any) -> str:
-        return self._attribute(element, _XMI_ID)
+def _tsv_names(files: Sequence[Packed]) -> list[str]:
+    """The name of each file's document, if the file is TSV, which has no name inside.
 
-    def record(self) -> tuple[dict[str, Any], dict[str, int]]:
-        """The document, and counts of the annotations that it does not hold."""
-        metadata = self._only("DocumentMetaData")
-        notes = {"distant_parts": 0, "canonical_links": len(self.layers.get(_CANONICAL, []))}
-        annotations: list[dict[str, Any]] = [
-            {"id": self._id(element), "kind": kind, "span": self._span([self._range(element)], element)}
-            for layer, kind in ((_PARTICIPANT, "participant"), (_FILLER, "filler"))
-            for element in self.layers.get(layer, [])
-        ]
-        for element in self.layers.get(_CANONICAL, []):
-            referent = self._named(element, "Dependent", self._attribute(element, "Dependent"))
-            span = self._span([self._range(referent)], referent)
-            annotations.append({"id": self._id(element), "kind": "canonical_referent", "span": span})
-        annotations += [self._event(element, notes) for element in self.layers.get(_EVENT, [])]
-        annotations += [self._expression(element) for element in self.expressions]
+    Files of one name in different folders are those of one annotator; then the folders are the documents.
+    """
+    names = [stem(file.parts[-1]) for file in files]
+    repeated = any(times > 1 for times in Counter(names).values())
+    found = []
+    for file, name in zip(files, names, strict=True):
+        folders = [part for part in file.parts[:-1] if not part.lower().endswith(".zip")]
+        found.append(file.project_document or (folders[-1] if repeated and folders else name))
+    return found
 
-        def end(element: Any, name: str) -> str:
-            return self._id(self._named(element, name, self._attribute(element, name)))
 
-        chains = [
-            {"from": end(element, "Governor"), "to": end(element, "Dependent")}
-            for element in self.layers.get(_COREFERENCE, [])
-        ]
-        record = {
-            "id": metadata.attrib.get("documentTitle") or self._attribute(metadata, "documentId"),
-            "tokens": [self.text[begin:end] for begin, end in self.tokens],
-            "annotations": annotations,
-            "relations": {"event_sentiment": [], "event_coreference": chains},
-        }
-        return record, notes
-
-    def _event(self, element: Any, notes: dict[str, int]) -> dict[str, Any]:
-        first = self._range(element)
-        ranges = [first]
-        for _, part in self._linked(element, "f_Discontiguous"):
-            place = self._range(part)
-            if self._sentence(place[0]) == self._sentence(first[0]):
-                ranges.append(place)
-            else:
-                notes["distant_parts"] += 1
-        other = self._choice(element, "e_OtherModalityFactuality", _FLAGS)
-        negated = self._choice(element, "f_NegativePolarityFactuality", _FLAGS)
-        polarity = self._choice(element, "i_Polarity", {**_POLARITIES, None: None})
-        asserted = negated is False and other is False
-        return {
-            "id": self._id(element),
-            "kind": "event",
-            "span": self._span(ranges, element),
-            "type": element.attrib.get("a_Type") or None,
-            "subtype": element.attrib.get("b_Subtype") or None,
-            "polarity": polarity,
-            "scoped_polarity": _FLIPPED[polarity] if negated else polarity,
-            "realis": "asserted" if asserted else "other",
-            "modality": {True: "other", False: "certain", None: None}[other],
-            "negated": negated,
-            "arguments": [
-                {"role": self._attribute(link, "role"), "id": self._id(target)}
-                for name in ("c_Participant", "d_FILLER")
-                for link, target in self._linked(element, name)
-            ],
-        }
-
-    def _expression(self, element: Any) -> dict[str, Any]:
-        negated = self._choice(element, "d_Negated", _FLAGS)
-        polarity = self._choice(element, "e_Polarity", {**_POLARITIES, None: None})
-        return {
-            "id": self._id(element),
-            "kind": "sentiment_expression",
-            "span": self._span([self._range(element)], element),
-            "polarity": polarity,
-            "scoped_polarity": _FLIPPED[polarity] if negated else polarity,
-            "uncertain": self._choice(element, "c_Uncertain", _FLAGS),
-            "negated": negated,
-            "targets": [
-                {"id": self._id(target)}
-                for name in ("a_Target", "b_TargetEvent")
-                for _, target in self._linked(element, name)
-            ],
-        }
+def _decode(file: Packed) -> TextFile:
+    return TextFile(file.name, reading.decode(file.name, file.data))
