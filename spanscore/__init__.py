@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from spanscore.metrics import FOLDER
-
 if TYPE_CHECKING:
     import evaluate
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"
 
 
 def load(name: str, config_name: str | None = None, **kwargs: Any) -> evaluate.EvaluationModule:
@@ -22,7 +20,8 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> evaluate.E
     config_name : str, optional
         The task, where a metric has several: ``"segmentation"`` or ``"entailment"`` of ``"propsegment"``.
     **kwargs
-        Further arguments of ``evaluate.load``, such as ``num_process`` and ``experiment_id``.
+        Further arguments of ``evaluate.load``, such as ``experiment_id``, and options of ``compute``, which become
+        defaults.
 
     Returns
     -------
@@ -37,6 +36,8 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> evaluate.E
     -----
     Telemetry and download counts of the Hugging Face Hub are off, unless their environment variables are already set.
     """
+    from spanscore.metrics import FOLDER
+
     script = FOLDER / f"{name}_metric.py"
     if not script.is_file():
         names = sorted(path.stem.removesuffix("_metric") for path in FOLDER.glob("*_metric.py"))

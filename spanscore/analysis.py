@@ -100,6 +100,9 @@ class DocumentItem(NamedTuple):
         The kind of its error, or ``"right"``.
     component : str
     prediction, reference : Side or None
+    number : int
+        The number of pieces of text that could not be read, of an entry that stands for these. Such an entry has
+        neither prediction nor reference.
     """
 
     status: str
@@ -107,6 +110,7 @@ class DocumentItem(NamedTuple):
     component: str
     prediction: Side | None
     reference: Side | None
+    number: int = 0
 
 
 class Document(NamedTuple):
@@ -169,7 +173,7 @@ def analyse(scored: ScoredFiles) -> Analysis:
     ]
     points = result.get("curve") or {"recall": [], "precision": []}
     curve = list(zip(points["recall"], points["precision"], strict=True))
-    confusions = _confusions(result["matched"], result["errors"], benchmark)
+    confusions = _confusions(result["matched"], result["errors"], benchmark, result.get("label_texts") or {})
     # A single point is no curve.
     return Analysis(headline, score, kinds, confusions, _documents(scored), curve if len(curve) > 1 else [])
 
@@ -238,8 +242,9 @@ def _document_item(item: Mapping[str, Any], text: DocumentText, benchmark: Bench
     if status == WRONG and isinstance(reference, str):
         # An item that is a label has the kind that `error_kinds` gives it.
         kind = f"{reference} as {prediction}"
-    sides = (_side(side, text, benchmark) for side in (None if status == RIGHT else prediction, reference))
-    return DocumentItem(status, kind, item["component"], *sides)
+    predicted = None if status == RIGHT else _side(prediction, text, benchmark)
+    gold = _side(reference, text, benchmark)
+    return DocumentItem(status, kind, item["component"], predicted, gold, item.get("number", 0))
 
 
 def _side(item: Item, text: DocumentText, benchmark: Benchmark) -> Side | None:
@@ -256,8 +261,9 @@ def _side(item: Item, text: DocumentText, benchmark: Benchmark) -> Side | None:
             name, is_known = benchmark.entity_fields[field], value < len(text.entities)
             side.texts[name], side.spans[name] = text.entities[value] if is_known else (f"entity {value}", [])
         elif field in benchmark.text_fields:
-            side.texts[field] = str(value)
-            side.spans[field] = next((tokens for name, tokens in text.entities if name == value), [])
+            role = benchmark.field_names.get(field, field)
+            side.texts[role] = str(value)
+            side.spans[role] = next((tokens for name, tokens in text.entities if name == value), [])
         elif value is not None:
             side.labels[field] = str(value)
     return side
@@ -272,11 +278,18 @@ def _token_indices(item: DocumentItem) -> Iterable[int]:
 # --- confusions -------------------------------------------------------------------------------------------------------
 
 
-def _confusions(matched: list[dict[str, Any]], errors: list[dict[str, Any]], benchmark: Benchmark) -> list[Confusion]:
+def _confusions(
+    matched: list[dict[str, Any]], errors: list[dict[str, Any]], benchmark: Benchmark, texts: Mapping[str, str]
+) -> list[Confusion]:
     """Count the pairs of gold and predicted label, for each label of a component, over right and aligned items.
 
-    Labels that are never confused are left out.
+    Components whose labels are never confused are left out. `texts` are readable names of labels, which come after
+    them.
     """
+
+    def name_of(label: Any) -> str:
+        return f"{label} {texts[label]}" if label in texts else str(label)
+
     counts: dict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     pairs = [(item["component"], item["reference"], item["reference"]) for item in matched]
     pairs += [(item["component"], item["prediction"], item["reference"]) for item in errors]
@@ -287,7 +300,7 @@ def _confusions(matched: list[dict[str, Any]], errors: list[dict[str, Any]], ben
             if field in prediction and field not in benchmark.text_fields:
                 predicted = prediction[field]
                 if isinstance(gold, str) or isinstance(predicted, str):
-                    counts[component, field][str(gold), str(predicted)] += 1
+                    counts[component, field][name_of(gold), name_of(predicted)] += 1
     found = []
     for (component, field), of_labels in counts.items():
         if any(gold != predicted for gold, predicted in of_labels):

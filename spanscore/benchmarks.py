@@ -23,12 +23,15 @@ class ReadOption(NamedTuple):
         The values. An option without choices is the path of a file.
     references_only : bool
         Whether it is for references and not for predictions.
+    is_text : bool
+        Whether an option without choices is any text, and not a path.
     """
 
     name: str
     help: str
     choices: tuple[str, ...] = ()
     references_only: bool = False
+    is_text: bool = False
 
 
 class Benchmark(NamedTuple):
@@ -118,9 +121,9 @@ BENCHMARKS = {
             prediction_key=None,
             reference_key="title",
             label_tables=("per_relation",),
-            text_fields=("head", "tail"),
+            text_fields=("head", "tail", "relation_text"),
             entity_fields={"h": "head", "t": "tail", "h_idx": "head", "t_idx": "tail"},
-            field_names={"r": "relation"},
+            field_names={"r": "relation", "relation_text": "relation"},
         ),
         Benchmark(
             "propsegment",
@@ -144,7 +147,14 @@ BENCHMARKS = {
             "sentivent",
             "SENTiVENT",
             "economic events and implicit sentiment",
-            whole_formats=("parquet", "xmi"),
+            read_options=(
+                ReadOption(
+                    "annotator",
+                    "The annotator whose documents of an export (a folder or zip file) are read.",
+                    is_text=True,
+                ),
+            ),
+            whole_formats=("parquet", "xmi", "tsv", "export"),
             headlines=("sentivent_score",),
             label_tables=("strict.classification_report",),
         ),

@@ -39,7 +39,8 @@ def compare_systems(
     options : dict, optional
         Options of ``compute``. The documents of one of the ``groups`` are swapped or drawn together.
     method : {"randomisation", "bootstrap"}
-        Paired approximate randomisation (Noreen 1989) or paired bootstrap (Koehn 2004).
+        Paired approximate randomisation (Noreen 1989) or paired bootstrap (Koehn 2004). The bootstrap finds differences
+        that are not there a little too often with few documents; see ``resampling.paired_test``.
     n_resamples : int
     random_state : int
     confidence_level : float

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, task_names
-from spanscore.formats.files import tokens_of
+from spanscore.formats.files import DataFile, tokens_of
+from spanscore.terminal import say
 
 
 class InputFile(NamedTuple):
@@ -31,14 +32,14 @@ class InputFile(NamedTuple):
         return f"{self.path}: format {self.format}, {len(self.records):,} records" + "".join(f", {w}" for w in words)
 
 
-def read_file(benchmark: Benchmark, path: str, format: str = "auto", **special: Any) -> InputFile:
+def read_file(benchmark: Benchmark, source: str | DataFile, format: str = "auto", **special: Any) -> InputFile:
     """Read a file of a benchmark.
 
     Parameters
     ----------
     benchmark : Benchmark
-    path : str
-        ``"-"`` is standard input.
+    source : str or DataFile
+        A path, or the content of a file. ``"-"`` is standard input.
     format : str
     **special
         Arguments that only the formats of this benchmark have. Those that are None are left out.
@@ -53,30 +54,90 @@ def read_file(benchmark: Benchmark, path: str, format: str = "auto", **special: 
         The file does not have the format.
     """
     given = {name: value for name, value in special.items() if value is not None}
-    corpus = formats_of(benchmark).read(path, format, **given)
-    return InputFile("standard input" if path == "-" else path, corpus.records, corpus.format, corpus.format_notes)
+    corpus = formats_of(benchmark).read(source, format, **given)
+    name = source.name if isinstance(source, DataFile) else source
+    return InputFile(
+        "standard input" if name in ("-", "<stdin>") else name, corpus.records, corpus.format, corpus.format_notes
+    )
+
+
+def read_arguments(benchmark: Benchmark, arguments: dict[str, Any], side: str) -> dict[str, Any]:
+    """Select the arguments of ``read`` of the benchmark's formats, from those of a command.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    arguments : dict
+        ``<side>_<name>`` goes before ``<name>``, which is for both sides.
+    side : {"predictions", "references"}
+
+    Returns
+    -------
+    dict
+        Without the arguments that the user did not give.
+    """
+    found = {}
+    for option in benchmark.read_options:
+        if side == "references" or not option.references_only:
+            value = arguments.get(f"{side}_{option.name}")
+            value = arguments.get(option.name) if value is None else value
+            if value is not None:
+                found[option.name] = value
+    return found
 
 
 def read_references(benchmark: Benchmark, path: str, arguments: dict[str, Any]) -> InputFile:
     """Read references, with the arguments of a command."""
-    special = {option.name: arguments.get(option.name) for option in benchmark.read_options}
+    special = read_arguments(benchmark, arguments, "references")
     return read_file(benchmark, path, arguments.get("references_format") or "auto", **special)
 
 
 def read_predictions(benchmark: Benchmark, path: str, arguments: dict[str, Any], references: InputFile) -> InputFile:
     """Read predictions, with the arguments of a command.
 
-    Some formats have no sentences. They are read with the sentences of the references, if all references have tokens.
+    Some formats have no sentences. They are read with those of the references (see `with_sentences`). A file of
+    references becomes predictions that are right, and a line on standard error says so.
     """
-    special = {
-        option.name: arguments.get(option.name) for option in benchmark.read_options if not option.references_only
-    }
     format = arguments.get("format") or "auto"
-    if format in benchmark.sentence_formats:
-        sentences = [tokens_of(record) for record in references.records]
-        if sentences and all(sentence is not None for sentence in sentences):
-            special["sentences"] = sentences
-    return read_file(benchmark, path, format, **special)
+    special = read_arguments(benchmark, arguments, "predictions")
+    special = with_sentences(benchmark, special, format, references.records)
+    return as_predictions(benchmark, read_file(benchmark, path, format, **special))
+
+
+def with_sentences(benchmark: Benchmark, special: dict[str, Any], format: str, references: list[Any]) -> dict[str, Any]:
+    """Add ``sentences`` to the arguments of ``read``, for predictions of a format that has none.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    special : dict
+    format : str
+        The format that the user gave, or ``"auto"``: the file may have one of the formats without sentences.
+    references : list
+        Their tokens are the sentences, if all references have some.
+
+    Returns
+    -------
+    dict
+    """
+    if not benchmark.sentence_formats or format not in ("auto", *benchmark.sentence_formats):
+        return special
+    sentences = [tokens_of(record) for record in references]
+    if not sentences or any(sentence is None for sentence in sentences):
+        return special
+    return {**special, "sentences": sentences}
+
+
+def as_predictions(benchmark: Benchmark, file: InputFile) -> InputFile:
+    """Turn a file of the benchmark's own references into predictions; other files stay as they are.
+
+    A line on standard error names the file, since it is rarely meant but as a first check.
+    """
+    turn = getattr(formats_of(benchmark), "to_predictions", None)
+    if turn is None or file.format not in benchmark.reference_formats:
+        return file
+    say(f"{file.path}: a file of references (format {file.format}), which is read as predictions")
+    return file._replace(records=turn(file.records))
 
 
 def task_of_references(benchmark: Benchmark, references: list[Any], task: str | None = None) -> str | None:

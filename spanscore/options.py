@@ -7,12 +7,13 @@ of a metric is an option of the commands too.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spanscore.benchmarks import Benchmark, formats_of, task_names, tasks_of
+from spanscore.benchmarks import Benchmark, ReadOption, formats_of, task_names, tasks_of
+from spanscore.formats.files import parse_json, read_text
+from spanscore.metrics import reading
 from spanscore.metrics.options import confidence_options, output_options
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 _FROM_OUTPUT = tuple(output_options("", ""))
 # Options of intervals. `compare` and `runs` have their own or none.
 INTERVAL_OPTIONS = tuple(name for name in confidence_options("") if name != "groups")
-# "-" is standard input. Readers report what is wrong with a path.
-INPUT_PATH = click.Path(dir_okay=False, allow_dash=True)
+# "-" is standard input. Readers report what is wrong with a path, since some formats are folders.
+INPUT_PATH = click.Path(allow_dash=True)
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
@@ -75,11 +76,10 @@ def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tupl
 def _option_value(text: str) -> Any:
     """The value of an option: the content of FILE for ``@FILE``, else the value of JSON, else the text."""
     if text.startswith("@"):
-        content = Path(text[1:]).read_text(encoding="utf-8")
-        try:
-            return json.loads(content)
-        except ValueError:
-            return content.splitlines()
+        file = read_text(text[1:])
+        # Other files are lists with an item a line. An empty line is an item, so that lines stay beside their records.
+        is_json = file.text.lstrip().startswith(("[", "{"))
+        return parse_json(file) if is_json else file.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
     try:
         return json.loads(text, parse_constant=lambda name: name)
     except (ValueError, RecursionError):
@@ -89,30 +89,81 @@ def _option_value(text: str) -> Any:
 # --- reading and output -----------------------------------------------------------------------------------------------
 
 
-def read_parameters(benchmark: Benchmark, references: bool = True) -> list[click.Parameter]:
-    """Make the click options of reading files, with those of references or without."""
+def input_arguments(benchmark: Benchmark, arguments: dict[str, Any]) -> list[str]:
+    """Select the paths of inputs among the arguments of a command: those of reading, and those of the metric."""
+    names = [
+        name
+        for option in benchmark.read_options
+        if not option.choices and not option.is_text
+        for name in (option.name, *(name for _, name in _side_names(option)))
+    ]
+    found = [arguments.get(name) for name in (*names, "references")]
+    for name, option in metric_options(benchmark).items():
+        value = arguments.get(name)
+        if isinstance(value, str) and not option.choices:
+            found.append(value.removeprefix("@"))
+    return [path for path in found if path is not None]
+
+
+def read_parameters(benchmark: Benchmark, scores: bool = True) -> list[click.Parameter]:
+    """Make the click options of reading files: of a command that scores, or of one that checks a single file."""
     choices = click.Choice(["auto", *formats_of(benchmark).FORMATS])
+    side = "predictions" if scores else "file"
+    # The choices are in the help, which is folded. In the place of the value, a long list would not be.
+    listed = ", ".join(choices.choices)
     options: list[click.Parameter] = [
         click.Option(
-            ["--format"], type=choices, help="The format of the predictions. By default it is found by their content."
+            [name],
+            type=choices,
+            metavar="FORMAT",
+            help=f"The format of the {of}, by default found by content: {listed}.",
         )
+        for name, of in (("--format", side), ("--references-format", "references"))
     ]
-    if references:
-        options.append(
-            click.Option(
-                ["--references-format"],
-                type=choices,
-                help="The format of the references. By default it is found by their content.",
-            )
-        )
+    if scores:
         options += task_parameters(benchmark, "The task. By default it is found by the references.")
     for option in benchmark.read_options:
-        if references or not option.references_only:
-            flag = "--" + option.name.replace("_", "-")
-            kind = click.Choice(list(option.choices)) if option.choices else INPUT_PATH
-            metavar = None if option.choices else "FILE"
-            options.append(click.Option([flag], type=kind, metavar=metavar, help=option.help))
-    return options
+        kind: Any = click.STRING if option.is_text else INPUT_PATH
+        metavar: str | None = "NAME" if option.is_text else "FILE"
+        if option.choices:
+            kind, metavar = click.Choice(list(option.choices)), None
+        help = option.help if option.references_only else f"{option.help} Of both files."
+        options.append(click.Option([_flag(option.name)], type=kind, metavar=metavar, help=help))
+        options += [
+            click.Option([_flag(name)], type=kind, metavar=metavar, help=f"The same, of the {side} alone.")
+            for side, name in _side_names(option)
+        ]
+    return [*options, _size_parameter()]
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _side_names(option: ReadOption) -> list[tuple[str, str]]:
+    """The sides that an option of reading can be given for alone, each with the name of its argument."""
+    return [] if option.references_only else [(side, f"{side}_{option.name}") for side in ("predictions", "references")]
+
+
+def _size_parameter() -> click.Parameter:
+    """Make the click option of the size that packed files may expand to. It holds until the command ends."""
+
+    def allow(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            try:
+                reading.parse_size(value)
+            except ValueError as error:
+                raise click.BadParameter(str(error), context, parameter) from None
+            context.with_resource(reading.allow_size(value))
+
+    return click.Option(
+        ["--max-size"],
+        metavar="SIZE",
+        expose_value=False,
+        callback=allow,
+        help="The size that a packed file (gzip, zip, Parquet) may expand to, and that a pipe may have, such as 2G.  "
+        f"[default: {reading.MAX_SIZE // 2**20}M]",
+    )
 
 
 def task_parameters(benchmark: Benchmark, help: str) -> list[click.Parameter]:

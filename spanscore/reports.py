@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanscore.packages import optional_package
+from spanscore.terminal import plain
 
 if TYPE_CHECKING:
     from spanscore.analysis import Analysis, Confusion
@@ -25,7 +26,7 @@ _RATES = ("precision", "recall", "f1", "f1-score")
 _P = "p_value"
 _NO_SCORE = 1e6  # a larger number is a threshold, not a score
 # Parts of a result that are no scores.
-_DETAILS = ("per_document", "errors", "matched", "error_kinds", "curve", "confidence_intervals")
+_DETAILS = ("label_texts", "per_document", "errors", "matched", "error_kinds", "curve", "confidence_intervals")
 
 
 class Table(NamedTuple):
@@ -120,6 +121,11 @@ def result_tables(result: dict[str, Any]) -> list[Table]:
                 walk(value, prefix + key)
 
     walk({key: value for key, value in result.items() if key not in _DETAILS}, "")
+    texts = result.get("label_texts") or {}
+    found = [
+        table._replace(rows=[(f"{name} {texts[name]}" if name in texts else name, row) for name, row in table.rows])
+        for table in found
+    ]
     columns = ["value"]
     intervals = result.get("confidence_intervals") or {}
     if intervals:
@@ -152,31 +158,43 @@ def spell_out(name: str) -> str:
 # --- forms ------------------------------------------------------------------------------------------------------------
 
 
-def to_terminal(found: list[Table], signature: str) -> None:
-    """Print tables on standard output. On a terminal they have colour and its width."""
+def to_terminal(found: list[Table], signature: str) -> str:
+    """Write tables for standard output. On a terminal they have colour and its width."""
     box, console_module, rich_table, rich_text = (
         optional_package(f"rich.{name}", "commands", "cli") for name in ("box", "console", "table", "text")
     )
-    Text = rich_text.Text  # noqa: N806  a class
 
-    on_terminal = sys.stdout.isatty()
-    console = console_module.Console(width=None if on_terminal else 200, highlight=False)
+    def show(text: str) -> Any:
+        return rich_text.Text(plain(text))
+
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    text = io.StringIO()
+    console = console_module.Console(
+        file=text, force_terminal=on_terminal, width=None if on_terminal else 200, highlight=False
+    )
     for table in found:
-        drawn = rich_table.Table(title=Text(table.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+        drawn = rich_table.Table(title=show(table.title), box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
         drawn.add_column("")
         for column in table.columns:
-            drawn.add_column(Text(column.replace("_", " ")), justify="right")
+            drawn.add_column(show(column.replace("_", " ")), justify="right")
         for name, cells in table.cells():
-            drawn.add_row(Text(name), *map(Text, cells))
+            drawn.add_row(show(name), *map(show, cells))
         console.print(drawn)
-    console.print(Text(signature), soft_wrap=True)
+    console.print(show(signature), soft_wrap=True)
+    return text.getvalue()
+
+
+# Characters that Markdown, or GitHub's form of it, may take for marks. An underscore is one at the edge of a word only.
+_MARKDOWN = re.compile(r"[\\`*\[\]<|~#!$&@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<=www)\.")
+_ENTITIES = {"<": "&lt;", "&": "&amp;", "@": "&#64;", ":": "&#58;", ".": "&#46;"}
 
 
 def to_markdown(found: list[Table], signature: str) -> str:
-    """Write tables as Markdown, each under a heading."""
+    """Write tables as Markdown, each under a heading. Marks in names are shown as they are."""
 
     def escape(text: str) -> str:
-        return " ".join(text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").split())
+        words = " ".join(plain(text).split())
+        return _MARKDOWN.sub(lambda mark: _ENTITIES.get(mark.group(), "\\" + mark.group()), words)
 
     parts = []
     for table in found:
@@ -187,14 +205,29 @@ def to_markdown(found: list[Table], signature: str) -> str:
         for name, cells in table.cells():
             lines.append(f"| {escape(name)} | {' | '.join(map(escape, cells))} |")
         parts.append(f"### {escape(table.title)}\n\n" + "\n".join(lines) + "\n")
-    return "\n".join([*parts, f"`{signature}`\n"])
+    return "\n".join([*parts, _markdown_code(signature) + "\n"])
+
+
+def _markdown_code(text: str) -> str:
+    """Write text as code, between more backticks than it has in a row."""
+    text = plain(text)
+    marks = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    edge = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{marks}{edge}{text}{edge}{marks}"
 
 
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "–": "--",
+    # After the end of a row, LaTeX takes a bracket or a star for an argument.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
     **{sign: "\\" + sign for sign in "&%$#_{}"},
 }
 
@@ -203,9 +236,9 @@ def to_latex(found: list[Table], signature: str) -> str:
     """Write tables as LaTeX. They need the LaTeX package booktabs."""
 
     def escape(text: str) -> str:
-        return " ".join("".join(_LATEX.get(sign, sign) for sign in text).split())
+        return " ".join("".join(_LATEX.get(sign, sign) for sign in plain(text)).split())
 
-    parts = ["% needs \\usepackage{booktabs}", f"% {signature}"]
+    parts = ["% needs \\usepackage{booktabs}", f"% {plain(signature)}"]
     for table in found:
         header = " & ".join(["", *(escape(column.replace("_", " ")) for column in table.columns)])
         body = [" & ".join(map(escape, [name, *cells])) + r" \\" for name, cells in table.cells()]
@@ -226,16 +259,29 @@ def to_latex(found: list[Table], signature: str) -> str:
     return "\n".join(parts)
 
 
+# First characters of a text that a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
 def to_csv(found: list[Table], signature: str) -> str:
-    """Write all figures as CSV, one a line and not rounded: table, row, measure, value."""
+    """Write all figures as CSV, one a line and not rounded: table, row, measure, value.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay numbers.
+    """
+
+    def escape(value: Any) -> Any:
+        if not isinstance(value, str):
+            return "" if value is None else value
+        return plain("'" * value.lstrip(" ").startswith(_FORMULA) + value)
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["table", "row", "measure", "value"])
     for table in found:
         for name, values in table.rows:
             for column, value in zip(table.columns, values, strict=True):
-                writer.writerow([table.name, name, column, "" if value is None else value])
-    writer.writerow(["signature", "", "", signature])
+                writer.writerow(map(escape, [table.name, name, column, value]))
+    writer.writerow(map(escape, ["signature", "", "", signature]))
     return text.getvalue()
 
 
@@ -372,7 +418,7 @@ def to_html(scored: ScoredFiles, analysed: Analysis) -> str:
             [
                 document.name,
                 document.tokens,
-                [[item.status, item.kind, item.component, item.prediction, item.reference] for item in document.items],
+                document.items,
             ]
             for document in analysed.documents
         ],

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import click
-
 import spanscore
 from spanscore.benchmarks import Benchmark
 from spanscore.inputs import InputFile, read_predictions, read_references, task_of_references
 from spanscore.options import given_options
+from spanscore.paths import check_inputs
 from spanscore.terminal import call_quietly, say
 
 
@@ -84,7 +83,7 @@ def score_files(benchmark: Benchmark, predictions: str, references: str, argumen
     ValueError
         A file or an option is wrong.
     """
-    _check_standard_input(predictions, references)
+    check_inputs([predictions, references])
     options = given_options(benchmark, arguments)
     gold = read_references(benchmark, references, arguments)
     predicted = read_predictions(benchmark, predictions, arguments, gold)
@@ -125,7 +124,7 @@ def read_systems(
     -------
     SystemFiles
     """
-    _check_standard_input(*predictions, references)
+    check_inputs([*predictions, references])
     options = given_options(benchmark, arguments, without)
     gold = read_references(benchmark, references, arguments)
     files = [read_predictions(benchmark, path, arguments, gold) for path in predictions]
@@ -134,8 +133,3 @@ def read_systems(
     say(f"references: {gold}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
     return SystemFiles(load_metric(benchmark, task), files, gold, options)
-
-
-def _check_standard_input(*paths: str) -> None:
-    if paths.count("-") > 1:
-        raise click.UsageError("standard input (-) holds one file only")

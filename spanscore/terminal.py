@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from spanscore.formats.files import write_text
+from spanscore.formats.files import pack
+from spanscore.formats.writing import write_bytes
 from spanscore.packages import optional_package
 
 _PATIENCE = 2.0  # seconds of work after which a terminal shows a message
 
 
+# Characters that a terminal obeys instead of showing them, that begin a new line, or that turn the direction of text.
+# Halves of surrogate pairs are among them, since they cannot be written.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_CONTROLS_IN_LINES = re.compile(_CONTROLS.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+
+
+def plain(text: object) -> str:
+    """Write control characters, line ends and direction marks of a text as escapes, such as ``\\x1b``."""
+    return _CONTROLS.sub(_escape, str(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return repr(found.group())[1:-1] if found.group() != "\ufeff" else "\\ufeff"
+
+
 def say(text: object) -> None:
-    """Write one line on standard error."""
-    print(" ".join(str(text).split()), file=sys.stderr)
+    """Write one line on standard error, with escapes for control characters."""
+    if sys.stderr is None:
+        return
+    # A message that nobody can read is no reason to stop.
+    with suppress(OSError):
+        print(plain(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()), file=sys.stderr, flush=True)
 
 
 @contextmanager
 def working(words: str) -> Iterator[None]:
     """Show a message on a terminal while work lasts, after two seconds of it."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     console = optional_package("rich.console", "commands", "cli")
@@ -50,11 +73,28 @@ def call_quietly(work: Callable[..., Any], *given: Any, **options: Any) -> Any:
 
 
 def write_output(path: str, text: str) -> None:
-    """Write text to a file, or to standard output if the path is ``"-"``."""
-    if path == "-":
-        sys.stdout.write(text)
+    """Write text to a file, or to standard output if the path is ``"-"``.
+
+    A terminal gets escapes in place of control characters.
+    """
+    if path != "-":
+        # Halves of surrogate pairs, which JSON can hold and UTF-8 cannot, are written as JSON escapes them.
+        write_bytes(path, pack(path, text.encode("utf-8", "backslashreplace")))
+    elif sys.stdout is not None and sys.stdout.isatty():
+        print_text(_CONTROLS_IN_LINES.sub(_escape, text))
     else:
-        write_text(path, text)
+        print_text(text)
+
+
+def print_text(text: str) -> None:
+    """Write text on standard output at once; an error of writing names standard output."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "closed, expected a file or a terminal", "standard output")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise OSError(error.errno, os.strerror(error.errno or 0), "standard output") from None
 
 
 def write_json(path: str, value: Any) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, tasks_of
-from spanscore.formats.files import is_parquet
-from spanscore.formats.pieces import read_pieces
-from spanscore.inputs import read_file, task_of_references
+from spanscore.formats.files import DataFile, read_data, read_raw, read_text
+from spanscore.formats.pieces import read_pieces, read_with_sentences
+from spanscore.inputs import InputFile, as_predictions, read_file, task_of_references
 from spanscore.metrics.mistakes import Mistakes, quote, write_path
 
 if TYPE_CHECKING:
@@ -44,12 +46,24 @@ class CheckedFile(NamedTuple):
         The records that could be read.
     problems : list of Problem
         In the order of lines.
+    lines : list of int or None
+        The line of each record.
     """
 
     format: str
     side: str
     records: list[Any]
     problems: list[Problem]
+    lines: Sequence[int | None] = ()
+
+    def problem(self, message: str) -> Problem:
+        """Make the problem of an error of ``compute``. It has a line if the error is in one record of this file."""
+        place, colon, words = message.partition(": ")
+        found = re.match(rf"{self.side}\[(\d+)\]", place)
+        if not colon or found is None:
+            return Problem(None, "", message)
+        at = int(found[1])
+        return Problem(self.lines[at] if at < len(self.lines) else None, place, words)
 
 
 def check_file(
@@ -80,24 +94,48 @@ def check_file(
     CheckedFile
     """
     formats = formats_of(benchmark)
+    # The bytes are read once: a pipe has them no second time. Some formats are folders, which their readers know.
+    source = path if Path(path).is_dir() else read_raw(path)
     if format == "auto" and hasattr(formats, "detect_path"):
-        format = formats.detect_path(path)
+        format = formats.detect_path(source)
+    sentences = special.pop("sentences", None)
     lines: Sequence[int | None]
     problems: list[Problem] = []
-    if format in benchmark.whole_formats or is_parquet(path):
-        file = read_file(benchmark, path, format, **special)
+    if format in benchmark.whole_formats or (isinstance(source, DataFile) and read_data(source).is_parquet()):
+        file = read_file(benchmark, source, format, **special)
         records, format = file.records, file.format
         lines = [None] * len(records)
     else:
-        records, lines, format, unreadable = read_pieces(path, formats, format, **special)
+        if sentences is not None and _has_no_sentences(benchmark, source, format):
+            pieces = read_with_sentences(source, formats, benchmark.sentence_formats[0], sentences=sentences, **special)
+        else:
+            pieces = read_pieces(source, formats, format, **special)
+        records, lines, format, unreadable = pieces
         problems += [Problem(*part) for part in unreadable]
     if side is None:
         side = "references" if format in benchmark.reference_formats else "predictions"
+    # A file of references that is meant as predictions is checked as references, before it becomes predictions.
+    is_gold = side == "predictions" and format in benchmark.reference_formats and hasattr(formats, "to_predictions")
     if format not in benchmark.training_formats:
-        key = benchmark.reference_key if side == "references" else benchmark.prediction_key
+        as_side = "references" if is_gold else side
+        key = benchmark.reference_key if as_side == "references" else benchmark.prediction_key
         reader = tasks_of(benchmark)[task_of_references(benchmark, records, task) or "default"]
-        problems += check_records(reader, side, records, lines, key)
-    return CheckedFile(format, side, records, sorted(problems, key=lambda problem: problem.line or 0))
+        problems += check_records(reader, as_side, records, lines, key)
+    if is_gold and not problems:
+        n_records = len(records)
+        records = as_predictions(benchmark, InputFile(path, records, format, {})).records
+        lines = lines if len(records) == n_records else [None] * len(records)
+    return CheckedFile(format, side, records, sorted(problems, key=lambda problem: problem.line or 0), lines)
+
+
+def _has_no_sentences(benchmark: Benchmark, source: Any, format: str) -> bool:
+    """Whether a text file has a format that has no sentences."""
+    if format == "auto":
+        try:
+            format = formats_of(benchmark).detect(read_text(source))
+        except ValueError:
+            return False
+    return format in benchmark.sentence_formats
 
 
 def check_records(

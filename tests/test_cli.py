@@ -20,7 +20,7 @@ import spanscore.formats.aste
 import spanscore.formats.docred
 import spanscore.formats.propsegment
 from spanscore import cli, terminal
-from spanscore.benchmarks import BENCHMARKS, task_names
+from spanscore.benchmarks import BENCHMARKS, formats_of, task_names
 from spanscore.commands import program
 
 GOLD = {
@@ -74,6 +74,8 @@ def run(capsys, *arguments, code=0):
     captured = capsys.readouterr()
     return captured.out, captured.err
 
+
+VERBS = (["compare"], ["runs"], ["validate"])
 
 CASES = [
     ("aste", "aste", [], {}),
@@ -202,15 +204,134 @@ def test_sequence_output_is_read_against_the_tokens_of_the_references(capsys, tm
     assert json.loads(run(capsys, *given)[0])["micro"]["recall"] == 0.5
 
 
+def test_sequence_output_is_known_by_its_content_and_validated_with_the_sentences(capsys, tmp_path):
+    sentences = [["Ann", "sings", "."], ["No", "claim", "."], ["Bo", "ran", "."]]
+    gold = [{"tokens": tokens, "propositions": [[0, 1]]} for tokens in sentences]
+    spanscore.formats.propsegment.write(tmp_path / "gold.jsonl", gold)
+    (tmp_path / "output.txt").write_text("[M] Ann sings [/M] .\n[M] No claims [/M] .\n[M] Bo ran [/M] .\n")
+    files = (tmp_path / "output.txt", tmp_path / "gold.jsonl")
+    result = json.loads(run(capsys, "propsegment", *files, "--json", "-")[0])
+    assert result["recall"] == pytest.approx(2 / 3) and result["unparsed_predictions"] == 1
+    out, err = run(capsys, "validate", "propsegment", files[0], "--references", files[1], code=2)
+    assert out == f"{files[0]}:2: '[M] No claims [/M] .' cannot be read\n" and "format sequence, 3 records" in err
+    (tmp_path / "output.txt").write_text("[M] Ann sings [/M] .\n[M] No claim [/M] .\n")
+    out, _ = run(capsys, "validate", "propsegment", files[0], "--references", files[1], code=2)
+    assert out == f"{files[0]}:2: 2 lines for 3 sentences, expected one a sentence\n"
+    # A file of another kind stays known as such.
+    (tmp_path / "other.json").write_text('[{"title": "a", "h_idx": 0, "t_idx": 1, "r": "P1"}]')
+    _, err = run(capsys, "propsegment", tmp_path / "other.json", files[1], code=2)
+    assert "no format fits" in err
+
+
+def test_sequence_output_without_sentences_says_where_they_come_from(capsys, tmp_path):
+    (tmp_path / "output.txt").write_text("[M] Ann sings [/M] .\n")
+    (tmp_path / "gold.jsonl").write_text('{"propositions": [[0, 1]]}\n')
+    _, err = run(capsys, "propsegment", tmp_path / "output.txt", tmp_path / "gold.jsonl", code=2)
+    assert f"{tmp_path / 'output.txt'}:1: no tab" in err and "--clusters" in err
+
+
+JOINT = {"tokens": ["a", "b"], "entities": [{"type": "t", "start": 0, "end": 1}], "sentiments": []}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "good", "bad"),
+    [
+        ("aste", JOINT, {**JOINT, "sentiments": [{"type": "POS", "head": 0, "tail": 9}]}),
+        ("aste", [["a", "b", "POS"]], 7),
+        (
+            "docred",
+            {"title": "a", "h_idx": 0, "t_idx": 1, "r": "P1"},
+            {"title": "a", "h_idx": 0, "t_idx": 1, "r": None},
+        ),
+        ("propsegment", {"sentence": "a", "propositions": ["[M]a[/M]"]}, {"sentence": "a"}),
+        ("sentivent", {"annotations": []}, {"annotation": []}),
+    ],
+)
+def test_a_mistake_in_a_list_on_one_line_names_the_record(capsys, tmp_path, benchmark, good, bad):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps([good, good, bad, good]))
+    _, err = run(capsys, benchmark, path, path, code=2)
+    assert f"{path}:1: records[2]: " in err
+    out, _ = run(capsys, "validate", benchmark, path, code=2)
+    assert f"{path}:1: records[2]: " in out
+    path.write_text("[\n" + ",\n".join(map(json.dumps, [good, good, bad, good])) + "\n]")
+    err = run(capsys, benchmark, path, path, code=2)[1]
+    assert f"{path}:4: " in err and "records[" not in err
+
+
+TRIPLETS = [[([0], [1], "POS"), ([2], [1], "NEG")], [], [([0], [2], "POS")]]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "rows"),
+    [
+        ("aste", [{"id": at, "triplets": triplets} for at, triplets in enumerate(TRIPLETS)]),
+        ("aste", [{"tokens": ["a", "b", "c"], "triplets": [{"aspect": [0], "opinion": [1], "polarity": "POS"}]}] * 2),
+        ("propsegment", [{"propositions": [[0, 1], [2]]}, {"propositions": []}]),
+        ("propsegment", [{"label": "entail"}, {"label": "neutral"}, {"label": "neutral"}]),
+        ("propsegment", [{"sentence": "a b", "propositions": ["[M]a[/M] b", "a [M]b[/M]"]}] * 2),
+        ("propsegment", [{"hypothesis": "a", "premise": "b", "label": "e"}] * 2),
+        ("docred", [{"title": name, "vertexSet": [], "labels": []} for name in "ab"]),
+        ("sentivent", [{"id": at, "annotations": [{"kind": "event", "span": [at], "type": "T"}]} for at in range(3)]),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_object_of_columns_is_read_as_its_rows(capsys, tmp_path, benchmark, rows, indent):
+    path, other = tmp_path / "columns.json", tmp_path / "rows.json"
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    path.write_text(json.dumps(columns, indent=indent))
+    other.write_text(json.dumps(rows))
+    formats = formats_of(BENCHMARKS[benchmark])
+    assert formats.read(path) == formats.read(other)
+    assert f"{len(rows)} records" in run(capsys, "validate", benchmark, path)[1]
+    other.write_text(json.dumps(rows[0], indent=indent))
+    assert " 1 records" in run(capsys, "validate", benchmark, other)[1]
+    path.write_text(json.dumps({**columns, "more": [1]}, indent=indent))
+    with pytest.raises(ValueError, match=r"columns\.json:1: columns differ in length: .*more has 1"):
+        formats.read(path)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "text", "words"),
+    [
+        ("aste", "", "format generated, 0 records"),
+        ("aste", '[["a", "b", "POS"]]\n[]\n', "2 records"),
+        ("propsegment", "[[0, 1], [2]]\n[]\n[]\n[[3]]\n", "format records, 4 records"),
+        ("propsegment", "[]\n[[0, 1], [2]]\n", "format records, 2 records"),
+        ("docred", '{"a": [{"h_idx": 0, "t_idx": 1, "r": "P1"}],\n"b": []}', "format records, 2 records"),
+    ],
+)
+def test_validate_reads_the_records_that_scoring_reads(capsys, tmp_path, benchmark, text, words):
+    path = tmp_path / "file"
+    path.write_text(text)
+    _, err = run(capsys, "validate", benchmark, path)
+    n_records = len(formats_of(BENCHMARKS[benchmark]).read(path).records)
+    assert words in err and f" {n_records} records" in err
+
+
+def test_validate_names_blank_lines_among_labels(capsys, tmp_path):
+    path = tmp_path / "labels.txt"
+    path.write_text("entail\n\nneutral\n")
+    assert run(capsys, "validate", "propsegment", path, code=2)[0].startswith(f"{path}:2: a blank line is not a label")
+
+
+@pytest.mark.parametrize("command", [[], *([*verb, name] for verb in ([], *VERBS) for name in BENCHMARKS)])
+def test_help_fits_into_80_columns(capsys, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = run(capsys, *command, "--help")[0].splitlines()
+    assert len(lines) > 10 and max(map(len, lines)) <= 80
+    assert not any(line.endswith(("span-", "v1-")) for line in lines)
+
+
 @pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=BENCHMARKS)
 def test_options_are_those_of_the_metric(benchmark):
     wanted = {}
     for task in task_names(benchmark) or (None,):
         wanted |= load(benchmark.name, task).definition.task.options
     parameters = {parameter.name: parameter for parameter in program.get_command(None, benchmark.name).params}
-    assert wanted.keys() - {"return_errors"} <= parameters.keys()
+    assert wanted.keys() - {"return_errors", "flat"} <= parameters.keys()
     for name, option in wanted.items():
-        if name in ("per_document", "return_errors"):
+        if name in ("per_document", "return_errors", "flat"):
             continue
         assert len(parameters[name].help) > 20
         if option.choices:
@@ -610,3 +731,111 @@ def test_clusters_give_propositions_their_text(capsys, tmp_path):
     assert json.loads(out)["f1"] == computed("propsegment", (predictions, gold))["f1"]
     text = (tmp_path / "r.html").read_text()
     assert '"film", "marks", "the", "directorial", "debut"' in text
+
+
+# --- each side by itself ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sides(tmp_path):
+    """Gold that lists every index, and the same triplets with first and last index, as a model writes them."""
+    gold = benchmark_file(GOLD["aste"])
+    path = tmp_path / "ends.txt"
+    lines = []
+    for record in spanscore.formats.aste.read(gold).records:
+        triplets = [
+            (*([min(t[name]), max(t[name])] for name in ("aspect", "opinion")), t["polarity"])
+            for t in record["triplets"]
+        ]
+        lines.append(f"{' '.join(record['tokens'])}####{triplets!r}\n")
+    path.write_text("".join(lines))
+    return str(path), str(gold)
+
+
+def test_each_side_may_have_its_own_span_format(sides, capsys):
+    ends, gold = sides
+    own = ("--predictions-span-format", "ends", "--references-span-format", "indices")
+    for given in (own, own[:2], (*own[:2], "--span-format", "indices")):
+        assert json.loads(run(capsys, "aste", ends, gold, *given, "--json", "-")[0])["f1"] == 100
+    given = ("--references-span-format", "ends", "--span-format", "indices")
+    assert json.loads(run(capsys, "aste", gold, ends, *given, "--json", "-")[0])["f1"] == 100
+    out, _ = run(capsys, "runs", "aste", ends, ends, "--references", gold, *own, "--json", "-")
+    assert json.loads(out)["f1"]["mean"] == 100
+    out, _ = run(capsys, "compare", "aste", ends, ends, gold, *own, "--n-resamples", "9", "--json", "-")
+    assert json.loads(out)["a"] == 100
+    run(capsys, "validate", "aste", ends, "--references", gold, *own)
+    run(capsys, "validate", "aste", ends, "--side", "references", "--references-span-format", "ends")
+    run(capsys, "validate", "aste", ends, code=2)
+
+
+@pytest.fixture
+def gold_as_predictions(monkeypatch):
+    def to_predictions(records):
+        return [
+            {"title": record["title"], "h_idx": label["h"], "t_idx": label["t"], "r": label["r"]}
+            for record in records
+            for label in record["labels"]
+        ]
+
+    monkeypatch.setattr(spanscore.formats.docred, "to_predictions", to_predictions, raising=False)
+
+
+def test_a_file_of_references_is_read_as_predictions(gold_as_predictions, capsys):
+    gold = str(ROOT / "examples/docred/references.json")
+    out, err = run(capsys, "docred", gold, gold, "--json", "-")
+    assert json.loads(out)["f1"] == 100
+    assert f"{gold}: a file of references (format documents), which is read as predictions" in err.splitlines()
+    for given in (("--references", gold), ("--side", "predictions")):
+        _, err = run(capsys, "validate", "docred", gold, *given)
+        assert "read as predictions" in err and "no problem" in err
+    assert "records read as references" in run(capsys, "validate", "docred", gold)[1]
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "name", "score", "best"),
+    [
+        ("aste", GOLD["aste"], "f1", 100),
+        ("aste", "aste/gts/lap14_test.json", "f1", 100),
+        ("aste", "aste/v1/14res_test.txt", "f1", 100),
+        ("docred", GOLD["docred"], "f1", 100),
+        ("propsegment", GOLD["propsegment"], "f1", 1),
+        ("propsegment", "propsegment/relationships.dev.json", "accuracy", 1),
+        ("sentivent", "sentivent/anno_01.xmi", "sentivent_score", 100),
+    ],
+)
+def test_gold_against_gold_is_right(benchmark, name, score, best, capsys):
+    gold = benchmark_file(name)
+    out, err = run(capsys, benchmark, gold, gold, "--json", "-")
+    assert json.loads(out)[score] == pytest.approx(best)
+    is_said = "a file of references" in err
+    assert is_said == (benchmark in ("docred", "propsegment"))
+    run(capsys, "validate", benchmark, gold, "--references", gold)
+
+
+def test_a_wrong_file_of_references_is_validated_before_it_becomes_predictions(gold_as_predictions, capsys, tmp_path):
+    documents = [{"title": "A", "vertexSet": MENTIONS, "labels": [{"h": 0, "t": 7, "r": "P1"}]}]
+    (tmp_path / "gold.json").write_text(json.dumps(documents))
+    out, _ = run(capsys, "validate", "docred", tmp_path / "gold.json", "--side", "predictions", code=2)
+    assert "gold.json:1: references[0].labels[0].t: " in out
+
+
+def test_validate_names_misplaced_sentences_with_their_line(capsys, tmp_path):
+    lines = [f"the {word} is large####[([1], [3], 'POS')]\n" for word in ("screen", "price", "key", "fan")]
+    (tmp_path / "gold.txt").write_text("".join(lines))
+    (tmp_path / "swapped.txt").write_text("".join([lines[0], lines[2], lines[1], lines[3]]))
+    out, _ = run(capsys, "validate", "aste", tmp_path / "swapped.txt", "--references", tmp_path / "gold.txt", code=2)
+    expected = "predictions[1].tokens: the sentence of references[2], expected that of references[1]"
+    assert out.startswith(f"{tmp_path / 'swapped.txt'}:2: {expected}") and len(out.splitlines()) == 1
+
+
+def test_a_format_that_is_not_found_is_an_error_with_the_file(capsys, tmp_path, monkeypatch):
+    from spanscore.formats import files, propsegment
+
+    def detect(file):
+        raise files.no_format(file, {"records": "line 1 is a number", "sequence": "no line has a tab"})
+
+    monkeypatch.setattr(propsegment, "detect", detect, raising=False)
+    (tmp_path / "file").write_text("7\n")
+    out, _ = run(capsys, "validate", "propsegment", tmp_path / "file", code=2)
+    words = "no format fits, nearest are records (line 1 is a number); sequence (no line has a tab)"
+    assert out == f"{tmp_path / 'file'}:1: {words}\n"

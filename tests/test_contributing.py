@@ -11,6 +11,8 @@ import textwrap
 import pytest
 from conftest import ROOT
 
+from spanscore.formats.aste import read, write
+
 # Pieces of code, each after a comment that says where they go.
 BLOCKS = re.findall(
     r"^ *<!-- (\w+): (\S+) -->\n( *)```\w+\n(.*?)^ *```$",
@@ -39,8 +41,9 @@ def checkout(tmp_path_factory):
         text = path.read_text()
         added = textwrap.dedent(code) if name.endswith(".toml") else code
         if kind == "option" and name == "aste_metric.py":
-            line = re.search(r"^        with_polarity = all\(.*?\n(?=        \S)", text, re.DOTALL | re.MULTILINE)
-            path.write_text(text.replace(line.group(), code))
+            line = "        unparsed = count_unparsed(predictions, order)\n"
+            assert text.count(line) == 1
+            path.write_text(text.replace(line, code))
         else:
             before = {
                 "aste_records.py": "    **table(\n",
@@ -84,13 +87,20 @@ def test_all_pieces_are_found():
     ]
 
 
-def test_the_option_works(checkout):
-    files = [f"examples/aste/{side}.txt" for side in ("predictions", "references")]
-    with_polarity = json.loads(run(checkout, "-m", "spanscore", "aste", *files, "--json", "-"))
-    result = json.loads(run(checkout, "-m", "spanscore", "aste", *files, "--ignore-polarity", "--json", "-"))
-    assert result["f1"] is None and result["pair"] == with_polarity["pair"]
-    assert "|polarity:none" in result["signature"] and "polarity:" not in with_polarity["signature"]
-    assert "[default:no-ignore-polarity]" in "".join(run(checkout, "-m", "spanscore", "aste", "--help").split())
+def test_the_option_works(checkout, tmp_path):
+    predictions, references = (ROOT / f"examples/aste/{side}.txt" for side in ("predictions", "references"))
+    records = [{**record, "unparsed": 1} for record in read(predictions).records]
+    write(tmp_path / "marked.jsonl", records, "jsonl")
+
+    def score(path, *options):
+        return json.loads(run(checkout, "-m", "spanscore", "aste", path, references, *options, "--json", "-"))
+
+    plain, marked = score(predictions), score(tmp_path / "marked.jsonl")
+    result = score(tmp_path / "marked.jsonl", "--ignore-unparsed")
+    assert marked["predicted"] == plain["predicted"] + len(records)
+    assert result["predicted"] == plain["predicted"] and result["f1"] == plain["f1"]
+    assert "|unparsed:ignored" in result["signature"] and "unparsed:" not in marked["signature"]
+    assert "[default:no-ignore-unparsed]" in "".join(run(checkout, "-m", "spanscore", "aste", "--help").split())
 
 
 def test_the_metric_works(checkout, tmp_path):

@@ -312,6 +312,20 @@ def test_hostile_text_is_data(hostile):
     assert len(documents[0][1]) == 100_000 and len(documents) == 5001
 
 
+def unread_records():
+    gold = {"tokens": ["a", "b"], "triplets": [{"aspect": [0], "opinion": [1], "polarity": "POS"}]}
+    counts = (0, 1, 3)
+    return {"references": [gold] * 3, "predictions": [{**gold, "triplets": [], "unparsed": n} for n in counts]}
+
+
+def test_text_that_cannot_be_read_is_listed_with_its_number(scored):
+    found, analysed = scored("aste", unread_records())
+    items = [document[2] for document in embedded(reports.to_html(found, analysed))]
+    assert [[item[5] for item in of_document if item[1] == "unparsed"] for of_document in items] == [[], [1], [3]]
+    assert all(item[5] == 0 for of_document in items for item in of_document if item[1] != "unparsed")
+    assert [kind.errors for kind in analysed.kinds if kind.kind == "unparsed"] == [4]
+
+
 @pytest.fixture(scope="session")
 def browser():
     found = [shutil.which(name) for name in ("chromium", "chromedriver")]
@@ -354,6 +368,16 @@ def test_a_browser_shows_hostile_text_as_text(browser, hostile):
     assert texts(browser, "#list .name")[0] == "s19"
     select(browser, "search", "s4999")
     assert texts(browser, "#list .name") == ["s4999"]
+
+
+def test_a_browser_shows_text_that_cannot_be_read(browser, scored, tmp_path):
+    path = tmp_path / "report.html"
+    path.write_text(reports.to_html(*scored("aste", unread_records())), encoding="utf-8")
+    browser.get(path.as_uri())
+    select(browser, "kind", "unparsed")
+    assert texts(browser, "#list .items button") == ["a text that cannot be read", "3 texts that cannot be read"]
+    browser.execute_script("document.querySelector('.items button').click()")
+    assert not browser.get_log("browser")
 
 
 def test_a_browser_filters_chooses_and_sorts(browser, scored, tmp_path):

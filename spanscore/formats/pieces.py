@@ -6,6 +6,7 @@ A piece is an item of a JSON list, or a line.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -58,7 +59,8 @@ def read_pieces(source: FileSource, formats: Any, format: str = "auto", **specia
     source : path or open text file
     formats : module
         The formats of a benchmark, such as `spanscore.formats.aste`. Its ``detect`` finds the format of a file whose
-        pieces do not show it, and its ``line_mistakes`` finds several mistakes in a line; a module may lack both.
+        pieces do not show it, its ``line_mistakes`` finds several mistakes in a line, and its ``LINE_FORMATS`` are not
+        JSON, whatever a line begins with; a module may lack these.
     format : str
     **special
         Further arguments of ``read`` of the formats.
@@ -74,15 +76,20 @@ def read_pieces(source: FileSource, formats: Any, format: str = "auto", **specia
 
     file = read_text(source)
     try:
-        pieces = _split(file, read, format)
+        if format == "auto" and detect is not None:
+            format = detect(file)
+        has_lines = format in getattr(formats, "LINE_FORMATS", ())
+        pieces = _lines(file) if has_lines else _split(file, read, format)
     except ValueError as error:
         return Pieces([], [], format, [_unreadable(error, file.name)])
     if format == "auto":
-        format = _detected(pieces, read) if detect is None else detect(file)
+        format = _detected(pieces, read)
     found = Pieces([], [], format, [])
-    for line, text in pieces:
+    n_on_line = Counter(line for line, _ in pieces)
+    for at, (line, text) in enumerate(pieces):
+        place = f"records[{at}]" if n_on_line[line] > 1 else ""
         try:
-            corpus = read(TextFile(file.name, text + "\n"), format)
+            corpus = read(TextFile(file.name, text + "\n", place), format)
         except ValueError as error:
             whole = _unreadable(error, file.name)
             first = line + (whole.line or 1) - 1
@@ -94,7 +101,39 @@ def read_pieces(source: FileSource, formats: Any, format: str = "auto", **specia
         found.lines.extend([line] * len(corpus.records))
         for at, words in corpus.unparsed:
             found.unreadable.append(Unreadable(line + at - 1, "", f"{shorten(words)!r} cannot be read"))
+    if not found.unreadable:
+        # Some mistakes show in the whole file alone, such as a blank line among labels.
+        try:
+            read(file, format)
+        except ValueError as error:
+            found.unreadable.append(_unreadable(error, file.name))
     return found
+
+
+def read_with_sentences(source: FileSource, formats: Any, format: str, **special: Any) -> Pieces:
+    """Read all lines of a text file whose format has no sentences, as text of the ``sentences`` that are given.
+
+    The lines cannot be read one by one, since each belongs to its own sentence.
+
+    Parameters
+    ----------
+    source : path or open text file
+    formats : module
+    format : str
+    **special
+        Further arguments of ``read`` of the formats, with ``sentences``.
+
+    Returns
+    -------
+    Pieces
+    """
+    file = read_text(source)
+    try:
+        corpus = formats.read(file, format, **special)
+    except ValueError as error:
+        return Pieces([], [], format, [_unreadable(error, file.name)])
+    unreadable = [Unreadable(line, "", f"{shorten(words)!r} cannot be read") for line, words in corpus.unparsed]
+    return Pieces(corpus.records, list(range(1, len(corpus.records) + 1)), format, unreadable)
 
 
 def _split(file: TextFile, read: Callable[[TextFile, str], Any], format: str) -> list[tuple[int, str]]:
@@ -113,8 +152,18 @@ def _split(file: TextFile, read: Callable[[TextFile, str], Any], format: str) ->
             return pieces
         return pieces if n_records == len(items) else [(1, file.text)]
     if first and not first.startswith(("{", "[")):
-        return list(enumerate(file.text.removesuffix("\n").split("\n"), start=1))
-    return lines
+        return _lines(file)
+    if first and not is_json(first) and is_json(file.text):
+        return [(lines[0][0], file.text)]  # one object over several lines
+    # An empty list on one of several lines is a record without items, and not a list of no records.
+    return [(line, "[[]]" if len(lines) > 1 and text.strip() == "[]" else text) for line, text in lines]
+
+
+def _lines(file: TextFile) -> list[tuple[int, str]]:
+    """All lines of a file, also blank ones."""
+    if not file.text:
+        return []
+    return list(enumerate(file.text.removesuffix("\n").split("\n"), start=1))
 
 
 def _detected(pieces: list[tuple[int, str]], read: Callable[[TextFile, str], Any]) -> str:
