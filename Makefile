@@ -19,14 +19,14 @@ $(READY): requirements.txt requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
-browser: ## install the browser that tests open reports in (Debian, as root)
-	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then \
-	    echo "browser: Chromium is there"; \
+browser: ## install Chromium, in which tests open reports, and LaTeX, which compiles tables (Debian, as root)
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null && command -v pdflatex >/dev/null; then \
+	    echo "browser: Chromium and LaTeX are there"; \
 	elif [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-	    echo "browser: skipped, since it takes root and apt-get; the test that needs Chromium is skipped too"; \
+	    echo "browser: skipped, since it takes root and apt-get; tests that need Chromium or LaTeX are skipped too"; \
 	else \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	        chromium chromium-driver fonts-dejavu-core fonts-noto-color-emoji >/dev/null; \
+	        chromium chromium-driver fonts-dejavu-core fonts-noto-color-emoji texlive-latex-recommended >/dev/null; \
 	fi
 
 demo: $(READY) ## score the examples of every benchmark through evaluate.load
