@@ -125,7 +125,12 @@ def read_some(name: str, file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 def is_packed(data: bytes) -> bool:
     """Whether data are those of a gzip or a zip file."""
-    return data.startswith((_GZIP, _ZIP, _EMPTY_ZIP))
+    return data.startswith(_GZIP) or is_zip(data)
+
+
+def is_zip(data: bytes) -> bool:
+    """Whether data are those of a zip file."""
+    return data.startswith((_ZIP, _EMPTY_ZIP))
 
 
 def unpack(name: str, data: bytes) -> bytes:
@@ -155,7 +160,7 @@ def unpack(name: str, data: bytes) -> bytes:
                 raise ValueError(f"{name}:1: not a gzip file ({error})") from None
             except ValueError:
                 raise too_large(name) from None
-        elif data.startswith((_ZIP, _EMPTY_ZIP)):
+        elif is_zip(data):
             members = zip_members(name, data)
             if len(members) != 1:
                 raise ValueError(f"{name}:1: a zip file with {len(members)} files, expected one")

@@ -19,7 +19,6 @@ from typing import IO, NamedTuple
 from spanscore.formats.files import DataFile, read_raw
 from spanscore.metrics import reading
 
-_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _XMI_NAMESPACE = b"http://www.omg.org/XMI"
 _SUFFIXES = (".xmi", ".xml", ".tsv")
 _PACKINGS = (".gz", ".zip")
@@ -66,11 +65,6 @@ class Export(NamedTuple):
 
     files: list[Packed]
     n_unannotated: int
-
-
-def is_zip(data: bytes) -> bool:
-    """Whether the first bytes are those of a zip file."""
-    return data.startswith(_ZIP)
 
 
 def stem(name: str) -> str:
@@ -181,7 +175,7 @@ class _Reader:
             raise reading.too_large(shown, "with the packed files before it expands to") from None
         except _DAMAGED as error:
             raise ValueError(f"{shown}:1: a file that cannot be read ({' '.join(str(error).split())})") from None
-        if is_zip(data):
+        if reading.is_zip(data):
             self.read_zip(data, parts, shown)
         elif bare.endswith(".zip"):
             raise ValueError(f"{shown}:1: not a zip file")

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from spanscore.formats.exports import Export, Packed, is_zip, read_export, stem
+from spanscore.formats.exports import Export, Packed, read_export, stem
 from spanscore.formats.files import (
     Corpus,
     DataFile,
@@ -183,7 +183,7 @@ def detect_path(source: FileSource) -> str:
     if _is_folder(source):
         return "export"
     raw = read_raw(source)
-    if is_zip(raw.data):
+    if reading.is_zip(raw.data):
         return "export"
     file = read_data(raw)
     if file.is_parquet() or file.name.endswith(".parquet"):
@@ -284,7 +284,3 @@ def _tsv_names(files: Sequence[Packed]) -> list[str]:
         folders = [part for part in file.parts[:-1] if not part.lower().endswith(".zip")]
         found.append(file.project_document or (folders[-1] if repeated and folders else name))
     return found
-
-
-def _decode(file: Packed) -> TextFile:
-    return TextFile(file.name, reading.decode(file.name, file.data))
