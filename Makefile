@@ -1,21 +1,26 @@
-# `make help` lists what there is to do. Most targets first set up a virtual environment in .venv, which is made
-# anew when a requirements file changes.
+# `make help` lists what there is to do. Most targets first set up a virtual environment in .venv. When a requirements
+# file changes, its packages are installed again. `make demo` installs only those of the metrics.
 
 PYTHON ?= python3
 BIN := .venv/bin
+METRICS := .venv/metrics
 READY := .venv/ready
 # The package as the wheel lays it out, for mypy: there the scripts of the metrics are modules of the package.
 TYPED := build/typed
 
-.PHONY: help setup browser demo test versions lint format bench clean
+.PHONY: help setup browser demo app test versions lint format bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
 
 setup: $(READY) ## make the virtual environment
 
-$(READY): requirements.txt requirements-dev.txt
+$(METRICS): requirements.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(READY): $(METRICS) requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
@@ -29,8 +34,11 @@ browser: ## install Chromium, in which tests open reports, and LaTeX, which comp
 	        chromium chromium-driver fonts-dejavu-core fonts-noto-color-emoji texlive-latex-recommended >/dev/null; \
 	fi
 
-demo: $(READY) ## score the examples of every benchmark through evaluate.load
+demo: $(METRICS) ## score the examples of every benchmark through evaluate.load
 	@$(BIN)/python -m examples.demo
+
+app: $(READY) ## start the web demo on http://127.0.0.1:7860 (GRADIO_SERVER_NAME, GRADIO_SERVER_PORT)
+	@$(BIN)/python app.py
 
 test: $(READY) ## run the tests
 	@$(BIN)/python -m pytest

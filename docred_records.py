@@ -460,7 +460,7 @@ def _training_option(name: str, kind: str, text: str, as_triples: bool) -> Optio
         mistakes.raise_first()
         return training
 
-    return Option(name, kind, None, text, check)
+    return Option(name, kind, None, text, check, form="file")
 
 
 def _load(path: str | Path, kind: type, expected: str) -> Any:
@@ -521,6 +521,7 @@ OPTIONS = {
             "The names of the last axis of dense scores, and all relations that there are to rank. A dict gives each "
             'name its index or each index its name. None, "Na", "NA" or "no_relation" is the no-relation column.',
             _read_relation_names,
+            form="list",
         ),
         Option(
             "relation_info",
@@ -529,6 +530,7 @@ OPTIONS = {
             "Readable names of relations, or a file of them (``rel_info.json``). Facts in error show both, and with "
             '``match="names"`` predictions may have either.',
             _read_relation_info,
+            form="file",
         ),
         _training_option(
             "train", _DOCUMENTS, "Training documents, like references, or a file of them or of triples.", False

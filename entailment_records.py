@@ -86,6 +86,7 @@ OPTIONS = {
             None,
             "The labels that integers stand for. There is no default, since models differ.",
             _read_label_names,
+            form="list",
         ),
     ),
     **output_options(

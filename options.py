@@ -38,6 +38,9 @@ class Option:
     choices : tuple of str
         The names it takes, if these are all.
     is_flag : bool
+    form : {"value", "list", "file"}
+        The form of a value outside Python: a single value, a list or a dict (JSON, or an item a line), or the path of a
+        file, which the metric opens.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Option:
     check: Callable[[Any], Any] = _unchecked
     choices: tuple[str, ...] = ()
     is_flag: bool = False
+    form: str = "value"
 
     def read(self, value: Any) -> Any:
         """Check a value.
@@ -209,6 +213,7 @@ def confidence_options(record: str, more: str = "") -> Options:
             None,
             f"Key of the group of each reference. The {record} of one group are resampled together. {more}".strip(),
             _read_groups,
+            form="list",
         ),
     )
 

@@ -7,8 +7,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spanscore.metrics.options import output_options
+
 if TYPE_CHECKING:
+    from spanscore.metrics.options import Option
     from spanscore.metrics.records import Task
+
+# Options of `compute` that decide the form of the result.
+OUTPUT_OPTIONS = tuple(output_options("", ""))
 
 
 class ReadOption(NamedTuple):
@@ -181,3 +187,11 @@ def task_names(benchmark: Benchmark) -> tuple[str, ...]:
     """The names of the tasks of a benchmark; none if it has a single task."""
     names = tuple(tasks_of(benchmark))
     return () if names == ("default",) else names
+
+
+def metric_options(benchmark: Benchmark) -> dict[str, Option]:
+    """The options of ``compute``, of all tasks of a benchmark together."""
+    options: dict[str, Option] = {}
+    for task in tasks_of(benchmark).values():
+        options |= {name: option for name, option in task.options.items() if name not in options}
+    return options

@@ -79,24 +79,14 @@ def _run(given: list[str]) -> int:
 
 def _say_error(error: Exception) -> int:
     """Write an error as one line on standard error, and return the exit code."""
-    from spanscore.packages import MissingPackage
-    from spanscore.terminal import say
+    from spanscore.terminal import describe_error, say
 
-    if hasattr(error, "format_message"):  # a ClickException; click itself may be missing
-        say(f"error: {error.format_message()}")
-    elif isinstance(error, OSError) and error.filename is not None:
-        say(f"error: {os.fsdecode(error.filename)}: {error.strerror}")
-    elif isinstance(error, RecursionError):
-        say("error: the input is nested too deeply")
-    elif isinstance(error, MemoryError):
-        say(f"error: not enough memory {error}")
-    elif isinstance(error, OSError):
-        say(f"error: {error.strerror or error}")
-    elif isinstance(error, (ValueError, MissingPackage)):
-        say(f"error: {error}")
-    else:
+    # A ClickException has `format_message`; click itself may be missing.
+    words = error.format_message() if hasattr(error, "format_message") else describe_error(error)
+    if words is None:
         say(f"error: {type(error).__name__}: {error} (unexpected; --debug shows where)")
         return 1
+    say(f"error: {words}")
     return 2
 
 

@@ -18,6 +18,7 @@ from spanscore.options import (
     INPUT_PATH,
     INTERVAL_OPTIONS,
     debug_parameter,
+    given_options,
     input_arguments,
     metric_parameters,
     output_parameters,
@@ -96,8 +97,14 @@ def _score(benchmark: Benchmark, predictions: str, references: str, **arguments:
     from spanscore import reports
 
     arguments = _check_files(benchmark, [predictions, references], arguments)
+    detailed = bool(arguments.get("html") or arguments.get("kinds"))
+    switches = {
+        "per_document": detailed or arguments.get("per_document") is not None,
+        "return_errors": detailed or arguments.get("errors") is not None,
+    }
     with working(f"scoring {benchmark.subject}"):
-        scored = score_files(benchmark, predictions, references, arguments)
+        options = given_options(benchmark, arguments) | {name: True for name, wanted in switches.items() if wanted}
+        scored = score_files(benchmark, predictions, references, arguments, options)
         result = scored.result
         tables = reports.result_tables(result)
         if arguments.get("html") or arguments.get("kinds"):
@@ -147,7 +154,7 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
     arguments = _check_files(benchmark, files, arguments)
     *paths, last = files
     with working(f"comparing on {benchmark.subject}"):
-        systems = read_systems(benchmark, paths, last, arguments, INTERVAL_OPTIONS)
+        systems = read_systems(benchmark, paths, last, arguments, given_options(benchmark, arguments, INTERVAL_OPTIONS))
         settings = {name: arguments[name] for name in ("method", "n_resamples", "random_state", "confidence_level")}
         found = call_quietly(
             comparison.compare_systems,
@@ -220,7 +227,9 @@ def _summarise_runs(benchmark: Benchmark, predictions: tuple[str, ...], referenc
 
     arguments = _check_files(benchmark, [*predictions, references], arguments)
     with working(f"scoring {len(predictions)} runs"):
-        systems = read_systems(benchmark, list(predictions), references, arguments, _NOT_OF_RUNS)
+        systems = read_systems(
+            benchmark, list(predictions), references, arguments, given_options(benchmark, arguments, _NOT_OF_RUNS)
+        )
         found = call_quietly(
             comparison.summarise_runs,
             systems.metric,

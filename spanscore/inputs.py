@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, task_names
-from spanscore.formats.files import DataFile, tokens_of
+from spanscore.formats.files import DataFile, FileSource, parse_json, read_text, tokens_of
 from spanscore.terminal import say
 
 
@@ -59,6 +59,15 @@ def read_file(benchmark: Benchmark, source: str | DataFile, format: str = "auto"
     return InputFile(
         "standard input" if name in ("-", "<stdin>") else name, corpus.records, corpus.format, corpus.format_notes
     )
+
+
+def read_list(source: FileSource) -> Any:
+    """Read the value of an option that is a list or a dict: JSON, or an item a line."""
+    file = read_text(source)
+    if file.text.lstrip().startswith(("[", "{")):
+        return parse_json(file)
+    # An empty line is an item, so that lines stay beside their records.
+    return file.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 def read_arguments(benchmark: Benchmark, arguments: dict[str, Any], side: str) -> dict[str, Any]:

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from spanscore.benchmarks import Benchmark, ReadOption, formats_of, task_names, tasks_of
-from spanscore.formats.files import parse_json, read_text
+from spanscore.benchmarks import OUTPUT_OPTIONS, Benchmark, ReadOption, formats_of, metric_options, task_names
+from spanscore.inputs import read_list
 from spanscore.metrics import reading
-from spanscore.metrics.options import confidence_options, output_options
+from spanscore.metrics.options import confidence_options
 
 if TYPE_CHECKING:
     from spanscore.metrics.options import Option
 
-# Options of `compute` that follow from the output that is asked for.
-_FROM_OUTPUT = tuple(output_options("", ""))
 # Options of intervals. `compare` and `runs` have their own or none.
 INTERVAL_OPTIONS = tuple(name for name in confidence_options("") if name != "groups")
 # "-" is standard input. Readers report what is wrong with a path, since some formats are folders.
@@ -30,17 +28,15 @@ INPUT_PATH = click.Path(allow_dash=True)
 # --- metrics ----------------------------------------------------------------------------------------------------------
 
 
-def metric_options(benchmark: Benchmark, without: tuple[str, ...] = ()) -> dict[str, Option]:
-    """Collect the options of ``compute`` that are options of a command, of all tasks of a benchmark together."""
-    options: dict[str, Option] = {}
-    for task in tasks_of(benchmark).values():
-        options |= {name: option for name, option in task.options.items() if name not in options}
-    return {name: option for name, option in options.items() if name not in (*_FROM_OUTPUT, *without)}
-
-
 def metric_parameters(benchmark: Benchmark, without: tuple[str, ...] = ()) -> list[click.Parameter]:
     """Make the click options of a benchmark's metric."""
-    return [_metric_parameter(option) for option in metric_options(benchmark, without).values()]
+    return [_metric_parameter(option) for option in _command_options(benchmark, without).values()]
+
+
+def _command_options(benchmark: Benchmark, without: tuple[str, ...] = ()) -> dict[str, Option]:
+    """Select the options of ``compute`` that are options of a command."""
+    left_out = (*OUTPUT_OPTIONS, *without)
+    return {name: option for name, option in metric_options(benchmark).items() if name not in left_out}
 
 
 def _metric_parameter(option: Option) -> click.Parameter:
@@ -64,7 +60,7 @@ def _metric_parameter(option: Option) -> click.Parameter:
 def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
     """Select the options of ``compute`` that the user gave."""
     options = {}
-    for name, option in metric_options(benchmark, without).items():
+    for name, option in _command_options(benchmark, without).items():
         value = arguments.get(name)
         if value is not None:
             options[name] = _option_value(value) if isinstance(value, str) and not option.choices else value
@@ -76,10 +72,7 @@ def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tupl
 def _option_value(text: str) -> Any:
     """The value of an option: the content of FILE for ``@FILE``, else the value of JSON, else the text."""
     if text.startswith("@"):
-        file = read_text(text[1:])
-        # Other files are lists with an item a line. An empty line is an item, so that lines stay beside their records.
-        is_json = file.text.lstrip().startswith(("[", "{"))
-        return parse_json(file) if is_json else file.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+        return read_list(text[1:])
     try:
         return json.loads(text, parse_constant=lambda name: name)
     except (ValueError, RecursionError):
@@ -98,7 +91,7 @@ def input_arguments(benchmark: Benchmark, arguments: dict[str, Any]) -> list[str
         for name in (option.name, *(name for _, name in _side_names(option)))
     ]
     found = [arguments.get(name) for name in (*names, "references")]
-    for name, option in metric_options(benchmark).items():
+    for name, option in _command_options(benchmark).items():
         value = arguments.get(name)
         if isinstance(value, str) and not option.choices:
             found.append(value.removeprefix("@"))

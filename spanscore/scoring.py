@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import spanscore
 from spanscore.benchmarks import Benchmark
 from spanscore.inputs import InputFile, read_predictions, read_references, task_of_references
-from spanscore.options import given_options
 from spanscore.paths import check_inputs
 from spanscore.terminal import call_quietly, say
 
@@ -63,7 +62,9 @@ def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:
     return metric
 
 
-def score_files(benchmark: Benchmark, predictions: str, references: str, arguments: dict[str, Any]) -> ScoredFiles:
+def score_files(
+    benchmark: Benchmark, predictions: str, references: str, arguments: dict[str, Any], options: dict[str, Any]
+) -> ScoredFiles:
     """Read both files and compute.
 
     Parameters
@@ -72,7 +73,9 @@ def score_files(benchmark: Benchmark, predictions: str, references: str, argumen
     predictions, references : str
         Paths; one of them may be ``"-"`` for standard input.
     arguments : dict
-        The arguments of the command. Reports (``html``, ``kinds``) need errors and counts of each document.
+        The arguments of reading, such as ``format`` and ``task``.
+    options : dict
+        The options of ``compute``. Reports need ``per_document`` and ``return_errors``.
 
     Returns
     -------
@@ -84,19 +87,12 @@ def score_files(benchmark: Benchmark, predictions: str, references: str, argumen
         A file or an option is wrong.
     """
     check_inputs([predictions, references])
-    options = given_options(benchmark, arguments)
     gold = read_references(benchmark, references, arguments)
     predicted = read_predictions(benchmark, predictions, arguments, gold)
     for side, file in (("predictions", predicted), ("references", gold)):
         say(f"{side}: {file}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
     metric = load_metric(benchmark, task)
-    detailed = bool(arguments.get("html") or arguments.get("kinds"))
-    switches = {
-        "per_document": detailed or arguments.get("per_document") is not None,
-        "return_errors": detailed or arguments.get("errors") is not None,
-    }
-    options |= {name: True for name, wanted in switches.items() if wanted}
     result = call_quietly(metric.compute, predictions=predicted.records, references=gold.records, **options)
     return ScoredFiles(benchmark, task, result, predicted, gold, options, metric)
 
@@ -106,7 +102,7 @@ def read_systems(
     predictions: list[str],
     references: str,
     arguments: dict[str, Any],
-    without: tuple[str, ...] = (),
+    options: dict[str, Any],
 ) -> SystemFiles:
     """Read the predictions of several systems or runs, and their references.
 
@@ -116,16 +112,15 @@ def read_systems(
     predictions : list of str
     references : str
     arguments : dict
-        The arguments of the command.
-    without : tuple of str
-        Options of ``compute`` that the command does not have.
+        The arguments of reading.
+    options : dict
+        The options of ``compute``.
 
     Returns
     -------
     SystemFiles
     """
     check_inputs([*predictions, references])
-    options = given_options(benchmark, arguments, without)
     gold = read_references(benchmark, references, arguments)
     files = [read_predictions(benchmark, path, arguments, gold) for path in predictions]
     for number, file in enumerate(files, start=1):

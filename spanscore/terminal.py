@@ -15,7 +15,7 @@ from typing import Any
 
 from spanscore.formats.files import pack
 from spanscore.formats.writing import write_bytes
-from spanscore.packages import optional_package
+from spanscore.packages import MissingPackage, optional_package
 
 _PATIENCE = 2.0  # seconds of work after which a terminal shows a message
 
@@ -42,6 +42,19 @@ def say(text: object) -> None:
     # A message that nobody can read is no reason to stop.
     with suppress(OSError):
         print(plain(re.sub(r"[ \t\r\n]+", " ", str(text)).strip()), file=sys.stderr, flush=True)
+
+
+def describe_error(error: Exception) -> str | None:
+    """Describe a mistake of the user, or a limit that was met, in one line; None for an error of the program."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    if isinstance(error, MemoryError):
+        return f"not enough memory {error}".strip()
+    if isinstance(error, OSError):
+        return str(error.strerror or error)
+    return str(error) if isinstance(error, (ValueError, MissingPackage)) else None
 
 
 @contextmanager

@@ -49,16 +49,9 @@ def checkout(tmp_path_factory):
                 "aste_records.py": "    **table(\n",
                 "spanscore/benchmarks.py": "    for benchmark in (\n",
                 "pyproject.toml": "[tool.hatch.build.targets.wheel.force-include]\n",
-                "examples/demo.py": "EXAMPLES = [\n",
             }[name]
             assert text.count(before) == 1
             path.write_text(text.replace(before, before + added))
-    demo = folder / "examples/demo.py"
-    demo.write_text(
-        demo.read_text().replace(
-            "import spanscore.formats.docred\n", "import spanscore.formats.docred\nimport spanscore.formats.keywords\n"
-        )
-    )
     return folder
 
 
@@ -83,7 +76,7 @@ def test_all_pieces_are_found():
         "spanscore/benchmarks.py",
         "pyproject.toml",
         *KEYWORDS,
-        "examples/demo.py",
+        "examples/keywords/examples.json",
     ]
 
 

@@ -228,9 +228,10 @@ def test_reports_show_relations_with_their_names(tmp_path, capsys):
     }
     for name, value in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
-    arguments = {"match": "names", "relation_info": str(tmp_path / "info.json"), "html": "report.html"}
+    options = {"match": "names", "relation_info": str(tmp_path / "info.json")}
+    options |= {"per_document": True, "return_errors": True}
     paths = [str(tmp_path / f"{name}.json") for name in ("predicted", "gold")]
-    scored = score_files(BENCHMARKS["docred"], *paths, arguments)
+    scored = score_files(BENCHMARKS["docred"], *paths, {}, options)
     capsys.readouterr()
     (table,) = (table for table in result_tables(scored.result) if table.name == "per_relation")
     assert sorted(name for name, _ in table.rows) == ["P131 located in", "P17 country", "P27 country of citizenship"]

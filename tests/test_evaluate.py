@@ -17,22 +17,20 @@ import evaluate
 import pytest
 from conftest import ROOT, load
 
-from examples.demo import EXAMPLES
+from spanscore.examples import all_examples
 
-FOLDER = ROOT / "examples"
-NAMES = [f"{example.metric}-{example.config}" if example.config else example.metric for example in EXAMPLES]
+EXAMPLES = all_examples()
+NAMES = [f"{example.benchmark.name}-{example.title}" for example in EXAMPLES]
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
 
 
-def sides(example):
-    return [example.read(FOLDER / path) for path in (example.predictions, example.references)]
+def load_for(example, **kwargs):
+    return load(example.benchmark.name, example.task, **kwargs)
 
 
 def at_once(example):
-    predictions, references = sides(example)
-    return load(example.metric, example.config).compute(
-        predictions=predictions, references=references, **example.options
-    )
+    predictions, references = example.read()
+    return load_for(example).compute(predictions=predictions, references=references, **example.arguments())
 
 
 @every_example
@@ -45,69 +43,69 @@ def test_results_are_plain_python(example, tmp_path):
 @every_example
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_small_batches(example, size):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config)
+    predictions, references = example.read()
+    metric = load_for(example)
     for start in range(0, max(len(predictions), len(references)), size):
         metric.add_batch(
             predictions=predictions[start : start + size],
             references=references[start : start + size],
         )
-    assert metric.compute(**example.options) == at_once(example)
+    assert metric.compute(**example.arguments()) == at_once(example)
 
 
 @every_example
 def test_sides_apart_and_the_rest_at_compute(example):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config)
+    predictions, references = example.read()
+    metric = load_for(example)
     metric.add_batch(references=references[:2])
     metric.add_batch(predictions=predictions)
-    assert metric.compute(references=references[2:], **example.options) == at_once(example)
+    assert metric.compute(references=references[2:], **example.arguments()) == at_once(example)
 
 
 @every_example
 def test_one_by_one(example):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config)
+    predictions, references = example.read()
+    metric = load_for(example)
     for prediction, reference in zip_longest(predictions, references):  # None is not given
         metric.add(prediction=prediction, reference=reference)
     assert len(metric) == max(len(predictions), len(references))
-    assert metric.compute(**example.options) == at_once(example)
+    assert metric.compute(**example.arguments()) == at_once(example)
 
 
 @every_example
 def test_twice_the_same(example):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config)
-    results = [metric.compute(predictions=predictions, references=references, **example.options) for _ in range(2)]
+    predictions, references = example.read()
+    metric = load_for(example)
+    results = [metric.compute(predictions=predictions, references=references, **example.arguments()) for _ in range(2)]
     assert results[0] == results[1]
 
 
 @every_example
 def test_combined(example):
-    predictions, references = sides(example)
-    pair = [load(example.metric, example.config) for _ in range(2)]
+    predictions, references = example.read()
+    pair = [load_for(example) for _ in range(2)]
     both = evaluate.combine(dict(zip("ab", pair, strict=True)), force_prefix=True)
     expected = at_once(example)
-    result = both.compute(predictions=predictions, references=references, **example.options)
+    result = both.compute(predictions=predictions, references=references, **example.arguments())
     assert result == {f"{name}_{key}": value for name in "ab" for key, value in expected.items()}
     if len(predictions) == len(references):
         for prediction, reference in zip(predictions, references, strict=True):
             both.add(prediction, reference)
-        assert both.compute(**example.options) == result
+        assert both.compute(**example.arguments()) == result
 
 
 @every_example
 def test_a_dataset_as_references(example):
-    predictions, references = sides(example)
+    predictions, references = example.read()
     rows = datasets.Dataset.from_list(json.loads(json.dumps(references)))
-    result = load(example.metric, example.config).compute(predictions=predictions, references=rows, **example.options)
+    result = load_for(example).compute(predictions=predictions, references=rows, **example.arguments())
     assert result == at_once(example)
 
 
 @every_example
 def test_a_metric_with_records_can_be_pickled(example):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config, **example.options)
+    predictions, references = example.read()
+    metric = load_for(example, **example.arguments())
     metric.add_batch(predictions=predictions, references=references)
     copied = pickle.loads(pickle.dumps(metric))  # noqa: S301
     assert copied.compute() == at_once(example) == metric.compute()
@@ -115,8 +113,8 @@ def test_a_metric_with_records_can_be_pickled(example):
 
 @every_example
 def test_options_and_configurations_at_load(example):
-    predictions, references = sides(example)
-    metric = load(example.metric, example.config, flat=True, **example.options)
+    predictions, references = example.read()
+    metric = load_for(example, flat=True, **example.arguments())
     flat = metric.compute(predictions=predictions, references=references)
     assert flat
     assert all(type(value) in (int, float) for value in flat.values())
@@ -129,14 +127,14 @@ def test_options_and_configurations_at_load(example):
         >= {f"{metric.name}_0_{name}": value for name, value in flat.items()}.items()
     )
     with pytest.raises(ValueError, match=r"^nonsense: not an option of "):
-        load(example.metric, example.config, nonsense=1)
+        load_for(example, nonsense=1)
     with pytest.raises(ValueError, match=r"^config_name: 'nonsense' is not one of default"):
-        load(example.metric, "nonsense")
+        load(example.benchmark.name, "nonsense")
 
 
 @every_example
 def test_unknown_inputs_are_named(example):
-    metric = load(example.metric, example.config)
+    metric = load_for(example)
     with pytest.raises(ValueError, match=r"^labels: not an input of .*, expected predictions and references$"):
         metric.add_batch(predictions=[], references=[], labels=[])
 
@@ -144,17 +142,18 @@ def test_unknown_inputs_are_named(example):
 SCRIPT = """
 import json, sys
 import evaluate
-from examples.demo import EXAMPLES, ROOT
-example = EXAMPLES[{index}]
-predictions, references = (example.read(ROOT / "examples" / path) for path in (example.predictions, example.references))
+from spanscore.examples import all_examples
+from spanscore.metrics import FOLDER
+example = all_examples()[{index}]
+predictions, references = example.read()
 """
 
 ONE_OF_TWO = (
     SCRIPT
     + """
 process = int(sys.argv[1])
-metric = evaluate.load(str(ROOT / f"{{example.metric}}_metric.py"), example.config, num_process=2, process_id=process,
-                       experiment_id="two", cache_dir=sys.argv[2])
+metric = evaluate.load(str(FOLDER / f"{{example.benchmark.name}}_metric.py"), example.task, num_process=2,
+                       process_id=process, experiment_id="two", cache_dir=sys.argv[2])
 start, end = (0, 3) if process == 0 else (3, None)
 for refused in range(2):
     try:
@@ -163,9 +162,9 @@ for refused in range(2):
         pass
 metric.add_batch(predictions=predictions[start:end])
 metric.add_batch(references=references[start:end])
-print(json.dumps(metric.compute(**example.options)))
+print(json.dumps(metric.compute(**example.arguments())))
 print(json.dumps(metric.compute(predictions=predictions[start:end], references=references[start:end],
-                                **example.options)))
+                                **example.arguments())))
 """
 )
 
@@ -214,8 +213,8 @@ FROM_HUB = (
     SCRIPT
     + """
 evaluate.utils.logging.set_verbosity_error()
-metric = evaluate.load(f"someone/{{example.metric}}_metric", example.config)
-print(json.dumps(metric.compute(predictions=predictions, references=references, **example.options)))
+metric = evaluate.load(f"someone/{{example.benchmark.name}}_metric", example.task)
+print(json.dumps(metric.compute(predictions=predictions, references=references, **example.arguments())))
 """
 )
 
@@ -242,7 +241,7 @@ def test_from_the_hub(example, tmp_path):
         server.server_close()
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == json.loads(json.dumps(at_once(example)))
-    assert list(Path(tmp_path).rglob(f"{example.metric}_metric.py"))
+    assert list(Path(tmp_path).rglob(f"{example.benchmark.name}_metric.py"))
 
 
 def test_the_demo_shows_every_example(capsys):
@@ -251,5 +250,6 @@ def test_the_demo_shows_every_example(capsys):
     demo.main()
     shown = capsys.readouterr().out
     for example in EXAMPLES:
-        assert f"{example.metric} ({example.config})" in shown or f"{example.metric}: " in shown
+        name = example.benchmark.name
+        assert (f"{name} ({example.task}): " if example.task else f"{name}: ") in shown
     assert "headline" in shown

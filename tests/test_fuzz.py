@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import ROOT, load
+from conftest import load
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from examples.demo import EXAMPLES
+from spanscore.examples import all_examples
 
 
 class Hostile:
@@ -25,7 +25,8 @@ class Hostile:
 
 
 N_EXAMPLES = 120
-NAMES = [f"{example.metric}-{example.config}" if example.config else example.metric for example in EXAMPLES]
+EXAMPLES = all_examples()
+NAMES = [f"{example.benchmark.name}-{example.title}" for example in EXAMPLES]
 ODD = [
     *(None, True, 0, 1, -1, 1.0, 0.5, float("nan"), float("inf"), 2**31, 10**30, Decimal("0.5"), Fraction(1, 2)),
     *(
@@ -103,21 +104,19 @@ def option_values(option, references):
 
 @st.composite
 def cases(draw, example, options):
-    sides = [
-        copy.deepcopy(example.read(ROOT / "examples" / path)) for path in (example.predictions, example.references)
-    ]
+    sides = copy.deepcopy(example.read())
     for _ in range(draw(st.integers(0, 1))):
         records = draw(st.sampled_from(sides))
         path = draw(st.sampled_from([path for path in places_in(records) if path]))
         change(records, path, draw(st.sampled_from(["put", "put", "leave out", "rename"])), draw(st.sampled_from(ODD)))
     chosen = draw(st.lists(st.sampled_from(sorted(options)), max_size=2, unique=True))
     given_options = {name: draw(option_values(options[name], sides[1])) for name in chosen}
-    return *sides, example.options | given_options, draw(st.sampled_from([1, 2, 3, 7]))
+    return *sides, example.arguments() | given_options, draw(st.sampled_from([1, 2, 3, 7]))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=NAMES)
 def test_odd_records_and_options(example):
-    metric = load(example.metric, example.config)
+    metric = load(example.benchmark.name, example.task)
     options = metric.definition.task.options
 
     @settings(max_examples=N_EXAMPLES, suppress_health_check=list(HealthCheck))
@@ -137,7 +136,7 @@ def test_odd_records_and_options(example):
         metric._batches.clear()
         assert pieces[0] == whole[0]
         # Of several mistakes, which one is named depends on which is seen first.
-        if whole[0] == "result" or given_options == example.options:
+        if whole[0] == "result" or given_options == example.arguments():
             assert pieces[1] == whole[1]
 
     check()

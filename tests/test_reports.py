@@ -11,6 +11,7 @@ from conftest import benchmark_file, load, perturbed
 
 from spanscore import analysis, reports
 from spanscore.benchmarks import BENCHMARKS
+from spanscore.options import given_options
 from spanscore.scoring import score_files
 
 GOLD = {
@@ -53,7 +54,8 @@ def scored(tmp_path_factory):
             gold = benchmark_file(GOLD[name])
             paths = [folder / f"{name}.json", gold]
             paths[0].write_text(perturbed(name, gold, 1))
-        found = score_files(benchmark, *map(str, paths), {"kinds": True, **extra})
+        options = {**given_options(benchmark, extra), "per_document": True, "return_errors": True}
+        found = score_files(benchmark, *map(str, paths), extra, options)
         result = found, analysis.analyse(found)
         if records is None:
             made[key] = result
