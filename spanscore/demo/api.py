@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
+from gradio.events import api
 
 from spanscore.benchmarks import Benchmark, formats_of, metric_options, task_names
 from spanscore.demo import jobs, work
@@ -41,9 +42,10 @@ def add_endpoints(demo: Demo) -> None:
             The result of the metric: its headline scores at the top, tables of components, and a signature.
         """
         try:
-            return await _score(demo, benchmark, predictions, references, options)
+            result: dict[str, Any] = await _score(demo, benchmark, predictions, references, options)
         except (BadRequest, jobs.JobError) as error:
             raise gr.Error(str(error), print_exception=False) from None
+        return result
 
     def benchmarks() -> list[dict[str, Any]]:
         """List the benchmarks that can be scored, with their file formats and their options.
@@ -54,8 +56,8 @@ def add_endpoints(demo: Demo) -> None:
         return [_describe(benchmark) for benchmark in AVAILABLE.values()]
 
     queued: Any = {"concurrency_id": "jobs", "concurrency_limit": demo.settings.workers}
-    gr.api(score, api_name="score", **queued)
-    gr.api(benchmarks, api_name="benchmarks", queue=False)
+    api(score, api_name="score", **queued)
+    api(benchmarks, api_name="benchmarks", queue=False)
 
 
 async def _score(demo: Demo, name: str, predictions: str, references: str, given: dict[str, Any] | None) -> Any:

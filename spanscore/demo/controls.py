@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
 from spanscore.benchmarks import OUTPUT_OPTIONS, Benchmark, formats_of, metric_options, task_names
 from spanscore.inputs import parse_value
+
+if TYPE_CHECKING:
+    from spanscore.metrics.options import Option
 
 # The level of intervals on the page, which always shows some.
 CONFIDENCE_LEVEL = 0.95
@@ -61,7 +64,7 @@ def source(slot: str, label: str, info: str, lines: int, prefix: str) -> Source:
         text = gr.Textbox(
             label=label, info=info, lines=lines, max_lines=max(lines, 12), elem_id=f"{prefix}-{slot}", autoscroll=False
         )
-        file = gr.File(label=f"{label}: drop a file here, or choose one", height=90, elem_id=f"{prefix}-{slot}-file")
+        file = gr.File(label=f"{label}: drop or choose a file", height=125, elem_id=f"{prefix}-{slot}-file")
     return Source(slot, text, file)
 
 
@@ -75,34 +78,46 @@ def option_controls(benchmark: Benchmark) -> tuple[list[Control], list[Source]]:
     sources : list of Source
         Options that are a list or a file.
     """
-    controls, sources = [], []
-    for option in metric_options(benchmark).values():
-        if option.name in OUTPUT_OPTIONS:
-            continue
-        info = option.text.replace("``", "`")
-        where = {"label": option.name, "info": info, "elem_id": f"{benchmark.name}-{option.name}"}
-        if option.is_flag:
-            box = gr.Checkbox(option.default, **where)
-            controls.append(Control(option.name, box, option.default, option.default))
-        elif option.choices:
-            box = gr.Radio([*option.choices], value=option.default, **where)
-            controls.append(Control(option.name, box, option.default, option.default))
-        elif option.form == "value":
-            start = CONFIDENCE_LEVEL if option.name == "confidence_level" else option.default
-            shown = "" if start is None else str(start)
-            default = "" if option.default is None else str(option.default)
-            where["info"] = f"{info} ({option.kind})"
-            box = gr.Textbox(shown, max_lines=1, **where)
-            controls.append(Control(option.name, box, shown, default, is_text=True))
-        else:
-            form = "JSON, or an item a line" if option.form == "list" else "the content of a file"
-            sources.append(source(option.name, option.name, f"{info} ({form})", 2, benchmark.name))
+    options = [option for name, option in metric_options(benchmark).items() if name not in OUTPUT_OPTIONS]
+    with gr.Row():
+        controls = []
+        for option in options:
+            if option.form == "value":
+                with gr.Column(min_width=280):
+                    controls.append(_control(option, benchmark.name))
+    with gr.Row():
+        sources = []
+        for option in options:
+            if option.form != "value":
+                form = "JSON, or an item a line" if option.form == "list" else "the content of a file"
+                with gr.Column(min_width=280):
+                    sources.append(source(option.name, option.name, f"{_info(option)} ({form})", 2, benchmark.name))
     return controls, sources
+
+
+def _info(option: Option) -> str:
+    return option.text.replace("``", "`")
+
+
+def _control(option: Option, prefix: str) -> Control:
+    where: dict[str, Any] = {"label": option.name, "elem_id": f"{prefix}-{option.name}"}
+    box: Any
+    if option.is_flag:
+        box = gr.Checkbox(option.default, info=_info(option), **where)
+        return Control(option.name, box, option.default, option.default)
+    if option.choices:
+        box = gr.Radio([*option.choices], value=option.default, info=_info(option), **where)
+        return Control(option.name, box, option.default, option.default)
+    default = "" if option.default is None else str(option.default)
+    start = str(CONFIDENCE_LEVEL) if option.name == "confidence_level" else default
+    box = gr.Textbox(start, max_lines=1, info=f"{_info(option)} ({option.kind})", **where)
+    return Control(option.name, box, start, default, is_text=True)
 
 
 def reading_controls(benchmark: Benchmark) -> tuple[list[Control], list[Source]]:
     """Make the controls of reading files. By default the format of each file is found by its content."""
     controls, sources = [], []
+    box: Any
     formats = [("found by content", ""), *((name, name) for name in formats_of(benchmark).FORMATS)]
     for name, label in (("format", "Format of the predictions"), ("references_format", "Format of the references")):
         box = gr.Dropdown(formats, value="", label=label, elem_id=f"{benchmark.name}-{name}")
@@ -115,7 +130,8 @@ def reading_controls(benchmark: Benchmark) -> tuple[list[Control], list[Source]]
         if option.is_file:
             sources.append(source(option.name, option.name, option.help, 2, benchmark.name))
             continue
-        where = {"label": option.name, "info": option.help, "elem_id": f"{benchmark.name}-{option.name}"}
+        where: dict[str, Any] = {"label": option.name, "info": option.help}
+        where["elem_id"] = f"{benchmark.name}-{option.name}"
         start = option.choices[0] if option.choices else ""
         box = gr.Dropdown([*option.choices], value=start, **where) if option.choices else gr.Textbox("", **where)
         controls.append(Control(option.name, box, start, start, of_reading=True))

@@ -13,6 +13,10 @@ _SIDES = {"predictions": "Predictions", "references": "References", "second": "S
 # Fonts of the system, so that the page asks no other server for any.
 THEME = gr.themes.Default(
     font=["system-ui", "DejaVu Sans", "sans-serif"], font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]
+).set(
+    # More contrast than Gradio's own greys.
+    block_info_text_color="*neutral_600",
+    block_info_text_color_dark="*neutral_300",
 )
 
 CSS = """
@@ -28,13 +32,15 @@ CSS = """
 .dark .report iframe { color-scheme: dark; }
 """
 
-# The report is a page of its own: without the rights of this page, and without its address.
+# The report is a page of its own: without the rights of this page, and without its address. The value is a list with
+# the text of the report, since Gradio takes a text for a part of its own page.
 REPORT = '<iframe title="{title}" sandbox="allow-scripts" referrerpolicy="no-referrer" hidden></iframe>'
 SHOW_REPORT = """
 const show = () => {
     const frame = element.querySelector('iframe');
-    frame.hidden = !props.value;
-    frame.srcdoc = props.value || '';
+    const html = (props.value || [])[0] || '';
+    frame.hidden = !html;
+    frame.srcdoc = html;
 };
 watch('value', show);
 show();
@@ -45,7 +51,8 @@ LIVE = "element.setAttribute('role', 'status'); element.setAttribute('aria-live'
 
 def download(name: str, kind: str) -> str:
     """Write the JavaScript that saves a text as a file of the browser. Nothing is left on the server."""
-    return f"""(text) => {{
+    return f"""(given) => {{
+    const text = Array.isArray(given) ? given[0] : given;
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], {{type: '{kind};charset=utf-8'}}));
     link.download = '{name}';

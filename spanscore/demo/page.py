@@ -73,6 +73,7 @@ class Demo:
     def _build(self) -> gr.Blocks:
         headings = [benchmark.heading for benchmark in AVAILABLE.values()]
         private: dict[str, Any] = {"api_visibility": "private", "queue": False, "show_progress": "hidden"}
+        blocks: gr.Blocks
         with gr.Blocks(title=f"spanscore: {', '.join(headings)}", analytics_enabled=False) as blocks:
             # Gradio numbers events of equal names, and the first keeps its name.
             api.add_endpoints(self)
@@ -94,7 +95,8 @@ class Demo:
                 blocks.load(**event)
             gr.Timer(_SIGN_OF_LIFE).tick(self._touch, **private)
             blocks.unload(self._leave)
-        return blocks.queue(max_size=_QUEUE, default_concurrency_limit=None)
+        blocks.queue(max_size=_QUEUE, default_concurrency_limit=None)
+        return blocks
 
     def _touch(self, request: gr.Request) -> None:
         self.sessions.touch(request.session_hash or "")

@@ -96,7 +96,9 @@ def api_values(benchmark: Benchmark, given: Mapping[str, Any]) -> tuple[dict[str
     """
     known = metric_options(benchmark)
     choices = reading_choices(benchmark)
-    options, arguments, files = {}, {}, {}
+    options: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
+    files: dict[str, str] = {}
     for name, value in given.items():
         if name in known:
             if known[name].form != "value" and isinstance(value, str):

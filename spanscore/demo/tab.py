@@ -41,8 +41,7 @@ class BenchmarkTab:
     def _build(self) -> None:
         name = self.benchmark.name
         titles = [example.title for example in self.examples]
-        with gr.Row():
-            self.example = gr.Dropdown(titles, label="Example", elem_id=f"{name}-example", scale=1)
+        self.example = gr.Dropdown(titles, label="Example", elem_id=f"{name}-example")
         with gr.Row():
             with gr.Column(min_width=280):
                 predictions = source("predictions", "Predictions", "Text of a file in any format", 8, name)
@@ -61,7 +60,7 @@ class BenchmarkTab:
         self.sources: list[Source] = [*self.sides, *sources, *more]
         with gr.Row():
             self.score_button = gr.Button("Score", variant="primary", elem_id=f"{name}-score")
-            self.stop_button = gr.Button("Stop", variant="stop", elem_id=f"{name}-stop")
+            self.stop_button = gr.Button("Stop", elem_id=f"{name}-stop", scale=0, min_width=120)
         self.status = gr.HTML(elem_classes="status", js_on_load=look.LIVE, elem_id=f"{name}-status")
         self.report = self._report("report", f"Report: {self.benchmark.heading}")
         self.comparison = self._report("comparison", f"Comparison: {self.benchmark.heading}")
@@ -121,7 +120,7 @@ class BenchmarkTab:
         scored = [self.status, self.report, self.comparison, self.json, self.latex, self.python, self.shell]
         working: dict[str, Any] = {"inputs": inputs, "show_progress_on": self.status, "trigger_mode": "once"}
         working |= queued | _HIDDEN
-        events = [
+        events: Any = [
             self.score_button.click(self.score, outputs=[*scored, self.downloads, self.same], **working),
             self.compare_button.click(
                 self.compare, outputs=[self.status, self.comparison, self.shell, self.same], **working
@@ -193,7 +192,7 @@ class BenchmarkTab:
             return look.error(str(error)), *[gr.skip()] * 8
         texts = (result[name] for name in ("json", "latex", "python", "shell"))
         shown = gr.update(visible=True)
-        return look.headline(result), result["report"], "", *texts, shown, shown
+        return look.headline(result), [result["report"]], [], *texts, shown, shown
 
     async def compare(self, request: gr.Request, *values: Any, progress: Any = gr.Progress()) -> tuple[Any, ...]:  # noqa: B008
         """Show the comparison of the two systems, above an earlier report."""
@@ -201,7 +200,7 @@ class BenchmarkTab:
             result = await self._run(work.compare, request, values, progress)
         except (BadRequest, jobs.JobError) as error:
             return look.error(str(error)), *[gr.skip()] * 3
-        return look.compared(result), result["report"], result["shell"], gr.update(visible=True)
+        return look.compared(result), [result["report"]], result["shell"], gr.update(visible=True)
 
     def stop(self, request: gr.Request) -> str:
         """Stop the jobs of the session."""

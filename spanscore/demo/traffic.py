@@ -39,6 +39,9 @@ class LimitBody:
             return
         length = dict(scope["headers"]).get(b"content-length", b"0")
         if length.isdigit() and int(length) > self.max_size:
+            # Senders read the answer only after they have sent all.
+            while (await receive()).get("more_body"):
+                pass
             await PlainTextResponse(self._words(), status_code=413)(scope, receive, send)
             return
         n_bytes = 0
