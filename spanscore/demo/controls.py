@@ -64,7 +64,8 @@ def source(slot: str, label: str, info: str, lines: int, prefix: str) -> Source:
         text = gr.Textbox(
             label=label, info=info, lines=lines, max_lines=max(lines, 12), elem_id=f"{prefix}-{slot}", autoscroll=False
         )
-        file = gr.File(label=f"{label}: drop or choose a file", height=125, elem_id=f"{prefix}-{slot}-file")
+        words = f"{label}: drop or choose a file"
+        file = gr.File(label=words, height=125, elem_id=f"{prefix}-{slot}-file", elem_classes="source")
     return Source(slot, text, file)
 
 

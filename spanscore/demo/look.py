@@ -30,6 +30,8 @@ CSS = """
     width: 100%; height: 85vh; border: 1px solid var(--border-color-primary); border-radius: 8px; color-scheme: light;
 }
 .dark .report iframe { color-scheme: dark; }
+/* A file is kept for its session alone, so there is nothing to download again. */
+.source td.download { visibility: hidden; }
 """
 
 # The report is a page of its own: without the rights of this page, and without its address. The value is a list with

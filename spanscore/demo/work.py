@@ -128,7 +128,7 @@ def _check_file(benchmark: Benchmark, path: str, arguments: dict[str, Any]) -> d
         for one in checked.problems
     ]
     return {
-        "format": checked.format,
+        "format": "" if checked.format == "auto" else checked.format,
         "records": len(checked.records),
         "problems": problems[:_MOST_PROBLEMS],
         "more": max(0, len(problems) - _MOST_PROBLEMS),
