@@ -2,8 +2,8 @@
 
 A block of a document is run as its language says:
 
-- ``python``: a doctest if it has ``>>>``, else plain code. All blocks of a document share their names. If a block ``text``
-  comes right after, it is what the code prints; otherwise the code prints nothing.
+- ``python``: a doctest if it has ``>>>``, else plain code. All blocks of a document share their names. If a block
+  ``text`` comes right after, it is what the code prints; otherwise the code prints nothing.
 - ``sh``: commands that succeed.
 - ``console``: commands after ``$``, each followed by what it prints. A line ``…`` stands for any lines.
 - ``json``: it can be read.
@@ -72,8 +72,9 @@ def read_blocks(text: str) -> list[Block]:
 
 def copy_checkout(folder: Path) -> None:
     """Copy the parts of the checkout that documents use, so that commands leave nothing in it."""
-    for path in [*ROOT.glob("*.py"), *(ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"))]:
-        shutil.copy(path, folder)
+    for pattern in ("*.py", "*.txt", "pyproject.toml", "README.md", "LICENSE", "Makefile"):
+        for path in ROOT.glob(pattern):
+            shutil.copy(path, folder)
     for part in ("spanscore", "examples"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
 

@@ -81,6 +81,22 @@ def test_the_metric_names_its_licence_and_homepage(benchmark):
     assert "Apache License" in (ROOT / "LICENSE").read_text()
 
 
+def test_the_supports_are_those_of_the_score():
+    rows = dict(re.findall(r"^\| (`.*`|\*.*\*) \| .*\| \*?([\d,]+)(?: each)?\*? \|$", card("sentivent"), re.MULTILINE))
+    supports = {
+        component: int(number.replace(",", ""))
+        for names, number in rows.items()
+        for component in re.findall(r"\w+", names)
+    }
+    document = [{"annotations": [{"kind": "event", "span": [0], "type": "Deal"}]}]
+    for options in ({}, {"include_factuality": True}):
+        weights = load("sentivent").compute(predictions=document, references=document, **options)["weights"]
+        counts = weights["support_counts"]
+        assert counts | {weights["profile"]: sum(counts.values())} == {
+            name: supports[name] for name in (*counts, weights["profile"])
+        }
+
+
 def test_the_facts_of_all_metrics_are_the_same_in_all_cards():
     found = {COMMON.findall(path.read_text())[0] for path in CARDS}
     assert len(found) == 1

@@ -1,4 +1,4 @@
-"""All documents: their code runs and prints what they say, their links lead somewhere, and the README stays a front page."""
+"""All documents: their code runs and prints what they say, and their links lead somewhere."""
 
 import re
 from types import SimpleNamespace
@@ -36,7 +36,9 @@ def test_the_training_loop_counts_what_cannot_be_read(path, checkout):
     assert compute_metrics(unlucky) == pytest.approx({"precision": 25, "recall": 50, "f1": 100 / 3})
 
 
-@pytest.mark.parametrize("text", ["```python\n1 / 0\n```", "```python\n>>> 1\n2\n```", "```py\n```", "```sh\nfalse\n```"])
+@pytest.mark.parametrize(
+    "text", ["```python\n1 / 0\n```", "```python\n>>> 1\n2\n```", "```py\n```", "```sh\nfalse\n```"]
+)
 def test_a_block_that_is_wrong_is_found(text):
     with pytest.raises((AssertionError, ZeroDivisionError)):
         run_blocks(text + "\n")
