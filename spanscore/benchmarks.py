@@ -39,6 +39,11 @@ class ReadOption(NamedTuple):
     references_only: bool = False
     is_text: bool = False
 
+    @property
+    def is_file(self) -> bool:
+        """Whether the option is the path of a file."""
+        return not self.choices and not self.is_text
+
 
 class Benchmark(NamedTuple):
     """A benchmark.

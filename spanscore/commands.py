@@ -5,15 +5,13 @@ Results go to standard output or to files, and messages to standard error.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from spanscore.benchmarks import BENCHMARKS, Benchmark
 from spanscore.formats.files import json_lines
-from spanscore.inputs import read_arguments, read_references, task_of_references, with_sentences
 from spanscore.options import (
     INPUT_PATH,
     INTERVAL_OPTIONS,
@@ -28,9 +26,6 @@ from spanscore.options import (
 from spanscore.paths import check_inputs, check_outputs, is_standard_output
 from spanscore.scoring import read_systems, score_files
 from spanscore.terminal import call_quietly, plain, print_text, say, working, write_json, write_output
-
-if TYPE_CHECKING:
-    from spanscore.validation import CheckedFile, Problem
 
 # Arguments that are names of output files.
 _OUTPUT_FILES = ("json", "html", "errors", "per_document")
@@ -264,17 +259,10 @@ def _validate(benchmark: Benchmark, file: str, **arguments: Any) -> None:
     from spanscore import validation
 
     arguments = _check_files(benchmark, [file], arguments)
-    side = arguments["side"] or ("predictions" if arguments["references"] else None)
-    special = read_arguments(benchmark, arguments, side or "predictions")
-    format = arguments["format"] or "auto"
     name = "<stdin>" if file == "-" else file
     with working(f"checking {file}"):
-        gold = read_references(benchmark, arguments["references"], arguments).records if arguments["references"] else []
-        special = with_sentences(benchmark, special, format, gold)
-        checked = validation.check_file(benchmark, file, format, side, arguments.get("task"), **special)
-        problems = checked.problems
-        if not problems and arguments["references"]:
-            problems = _check_both_sides(benchmark, checked, gold, arguments.get("task"))
+        checked = validation.check_with_references(benchmark, file, arguments)
+    problems = checked.problems
     if arguments["json"]:
         write_json(arguments["json"], {"problems": [problem._asdict() for problem in problems]})
     if arguments["json"] != "-":
@@ -285,20 +273,6 @@ def _validate(benchmark: Benchmark, file: str, **arguments: Any) -> None:
     say(f"{name}: format {checked.format}, {len(checked.records):,} records read as {checked.side}, {count}")
     if problems:
         raise click.exceptions.Exit(2)
-
-
-def _check_both_sides(benchmark: Benchmark, checked: CheckedFile, gold: list[Any], task: str | None) -> list[Problem]:
-    """Find the first mistake that shows only when predictions are compared with their references."""
-    from spanscore import scoring
-
-    metric = scoring.load_metric(benchmark, task_of_references(benchmark, gold, task))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            metric.compute(predictions=checked.records, references=gold)
-        except ValueError as error:
-            return [checked.problem(str(error))]
-    return []
 
 
 def _validate_command(benchmark: Benchmark) -> click.Command:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, task_names
@@ -68,6 +69,14 @@ def read_list(source: FileSource) -> Any:
         return parse_json(file)
     # An empty line is an item, so that lines stay beside their records.
     return file.text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def parse_value(text: str) -> Any:
+    """Turn the text of an option into its value: that of JSON, else the text itself."""
+    try:
+        return json.loads(text, parse_constant=lambda name: name)
+    except (ValueError, RecursionError):
+        return text
 
 
 def read_arguments(benchmark: Benchmark, arguments: dict[str, Any], side: str) -> dict[str, Any]:

@@ -6,13 +6,12 @@ of a metric is an option of the commands too.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from spanscore.benchmarks import OUTPUT_OPTIONS, Benchmark, ReadOption, formats_of, metric_options, task_names
-from spanscore.inputs import read_list
+from spanscore.inputs import parse_value, read_list
 from spanscore.metrics import reading
 from spanscore.metrics.options import confidence_options
 
@@ -71,12 +70,7 @@ def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tupl
 
 def _option_value(text: str) -> Any:
     """The value of an option: the content of FILE for ``@FILE``, else the value of JSON, else the text."""
-    if text.startswith("@"):
-        return read_list(text[1:])
-    try:
-        return json.loads(text, parse_constant=lambda name: name)
-    except (ValueError, RecursionError):
-        return text
+    return read_list(text[1:]) if text.startswith("@") else parse_value(text)
 
 
 # --- reading and output -----------------------------------------------------------------------------------------------
@@ -87,7 +81,7 @@ def input_arguments(benchmark: Benchmark, arguments: dict[str, Any]) -> list[str
     names = [
         name
         for option in benchmark.read_options
-        if not option.choices and not option.is_text
+        if option.is_file
         for name in (option.name, *(name for _, name in _side_names(option)))
     ]
     found = [arguments.get(name) for name in (*names, "references")]

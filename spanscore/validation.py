@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spanscore.benchmarks import Benchmark, formats_of, tasks_of
 from spanscore.formats.files import DataFile, read_data, read_raw, read_text
 from spanscore.formats.pieces import read_pieces, read_with_sentences
-from spanscore.inputs import InputFile, as_predictions, read_file, task_of_references
+from spanscore.inputs import (
+    InputFile,
+    as_predictions,
+    read_arguments,
+    read_file,
+    read_references,
+    task_of_references,
+    with_sentences,
+)
 from spanscore.metrics.mistakes import Mistakes, quote, write_path
 
 if TYPE_CHECKING:
@@ -64,6 +73,51 @@ class CheckedFile(NamedTuple):
             return Problem(None, "", message)
         at = int(found[1])
         return Problem(self.lines[at] if at < len(self.lines) else None, place, words)
+
+
+def check_with_references(benchmark: Benchmark, path: str, arguments: dict[str, Any]) -> CheckedFile:
+    """Find all mistakes of a file, with the arguments of a command.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    path : str
+        ``"-"`` is standard input.
+    arguments : dict
+        ``side``, ``task``, the path of ``references``, and the arguments of reading.
+
+    Returns
+    -------
+    CheckedFile
+        Where the file alone has no mistake and there are references, the first mistake that shows only when both sides
+        are compared is among its problems.
+    """
+    side = arguments.get("side") or ("predictions" if arguments.get("references") else None)
+    format = arguments.get("format") or "auto"
+    gold: list[Any] = []
+    if arguments.get("references"):
+        gold = read_references(benchmark, arguments["references"], arguments).records
+    special = read_arguments(benchmark, arguments, side or "predictions")
+    special = with_sentences(benchmark, special, format, gold)
+    checked = check_file(benchmark, path, format, side, arguments.get("task"), **special)
+    if not checked.problems and arguments.get("references"):
+        problems = _check_both_sides(benchmark, checked, gold, arguments.get("task"))
+        checked = checked._replace(problems=problems)
+    return checked
+
+
+def _check_both_sides(benchmark: Benchmark, checked: CheckedFile, gold: list[Any], task: str | None) -> list[Problem]:
+    """Find the first mistake that shows only when predictions are compared with their references."""
+    from spanscore import scoring
+
+    metric = scoring.load_metric(benchmark, task_of_references(benchmark, gold, task))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            metric.compute(predictions=checked.records, references=gold)
+        except ValueError as error:
+            return [checked.problem(str(error))]
+    return []
 
 
 def check_file(

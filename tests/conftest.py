@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,23 @@ hypothesis.settings.load_profile("shared")
 def load(name: str, config_name: str | None = None, **kwargs: Any) -> Any:
     """The metric `name` through `evaluate.load`, from its file."""
     return evaluate.load(str(ROOT / f"{name}_metric.py"), config_name, **kwargs)
+
+
+def start_browser(width: int = 1300, height: int = 1800) -> Any:
+    """A headless Chromium, or a skipped test."""
+    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in found:
+        pytest.skip("Chromium and its driver are not installed; `make browser` does it on Debian, as root")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = found[0]
+    switches = "headless=new no-sandbox disable-dev-shm-usage disable-gpu disable-quic no-first-run disable-sync"
+    for switch in (*switches.split(), "disable-background-networking", "disable-component-update"):
+        options.add_argument(f"--{switch}")
+    options.add_argument(f"--window-size={width},{height}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
 
 
 def looks_like_a_mask(span: Any) -> bool:
