@@ -396,7 +396,8 @@ class AsteMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluate 
     definition = _DEFINITION
 
     def _info(self) -> evaluate.MetricInfo:
-        return describe(_DEFINITION, _DESCRIPTION, _CITATION, ["https://arxiv.org/abs/1911.01616"])
+        homepage = "https://github.com/xuuuluuu/SemEval-Triplet-data"
+        return describe(_DEFINITION, _DESCRIPTION, _CITATION, ["https://arxiv.org/abs/1911.01616"], homepage)
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> _Counted:
         order, pairing = pair_records(predictions["id"], references["id"])

@@ -30,6 +30,9 @@ from .resampling import Statistics, intervals
 
 SIDES = ("predictions", "references")
 
+# Of the metrics, not of the benchmarks' data.
+LICENSE = "Apache-2.0"
+
 
 class Definition(NamedTuple):
     """The name, version, records, options and description of one configuration of a metric.
@@ -519,12 +522,26 @@ def _fold_tokens(text: str | None) -> tuple[str, ...]:
     return tuple(token.casefold() for token in split_tokens(text or "") if any(map(str.isalnum, token)))
 
 
-def describe(definition: Definition, description: str, citation: str, urls: list[str]) -> evaluate.MetricInfo:
-    """The information on a metric that Evaluate shows."""
+def describe(
+    definition: Definition, description: str, citation: str, urls: list[str], homepage: str = ""
+) -> evaluate.MetricInfo:
+    """The information on a metric that Evaluate shows.
+
+    Parameters
+    ----------
+    definition : Definition
+    description, citation : str
+    urls : list of str
+        The papers of the benchmark.
+    homepage : str
+        The address of the benchmark's data.
+    """
     return evaluate.MetricInfo(
         description=description,
         citation=citation,
         inputs_description=definition.inputs_description,
         features=definition.features(),
+        homepage=homepage,
+        license=LICENSE,
         reference_urls=urls,
     )

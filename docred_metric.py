@@ -568,7 +568,7 @@ class DocredMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # evaluat
 
     def _info(self) -> evaluate.MetricInfo:
         urls = ["https://arxiv.org/abs/1906.06127", "https://arxiv.org/abs/2205.12696"]
-        return describe(_DEFINITION, _DESCRIPTION, _CITATION, urls)
+        return describe(_DEFINITION, _DESCRIPTION, _CITATION, urls, "https://github.com/thunlp/DocRED")
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> _Counted:
         if not len(references):

@@ -549,7 +549,8 @@ class PropsegmentMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # ev
         return self._scorer.definition
 
     def _info(self) -> evaluate.MetricInfo:
-        return describe(self.definition, _DESCRIPTION, _CITATION, ["https://arxiv.org/abs/2212.10750"])
+        homepage = "https://github.com/google-research-datasets/PropSegmEnt"
+        return describe(self.definition, _DESCRIPTION, _CITATION, ["https://arxiv.org/abs/2212.10750"], homepage)
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> Any:
         return self._scorer.count(predictions, references, options)

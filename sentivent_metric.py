@@ -511,7 +511,8 @@ class SentiventMetric(Collector, evaluate.Metric):  # type: ignore[misc]  # eval
     definition = _DEFINITION
 
     def _info(self) -> evaluate.MetricInfo:
-        return describe(_DEFINITION, _DESCRIPTION, _CITATION, ["https://doi.org/10.1007/s10579-021-09562-4"])
+        homepage = "https://huggingface.co/datasets/GillesJacobs/sentivent"
+        return describe(_DEFINITION, _DESCRIPTION, _CITATION, ["https://doi.org/10.1007/s10579-021-09562-4"], homepage)
 
     def _count(self, predictions: Struct, references: Struct, options: dict[str, Any]) -> _Counted:
         order, pairing = pair_records(predictions["id"], references["id"])

@@ -1,80 +1,73 @@
-"""The README's examples run, and print what they say."""
+"""All documents: their code runs and prints what they say, and their links lead somewhere."""
 
-import contextlib
-import io
 import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from conftest import ROOT, load
-
-from spanscore.formats import propsegment
-
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+from conftest import ROOT
+from documents import DOCUMENTS, README, copy_checkout, name, prose, read_blocks, run_blocks
 
 
-class Tokenizer:
-    """Stands in for a model's: an id is a piece of text, and -100 is none."""
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    copy_checkout(tmp_path)
+    monkeypatch.chdir(tmp_path)
 
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_the_code_runs_and_prints_what_the_document_says(path, checkout):
+    run_blocks(path.read_text())
+
+
+@pytest.mark.parametrize("path", [README, *(ROOT / "spaces").glob("aste*/README.md")], ids=name)
+def test_the_training_loop_counts_what_cannot_be_read(path, checkout):
     pieces = ("", "screen | large | POS", "; a | b | NEG", "; food | good | great", "; | pos", ";  | good | NEG")
-    pad_token_id = 0
 
-    def batch_decode(self, ids, skip_special_tokens):
-        assert ids.min() >= 0
-        return ["".join(self.pieces[at] for at in row) for row in ids.tolist()]
+    def batch_decode(ids, skip_special_tokens):
+        assert skip_special_tokens and ids.min() >= 0
+        return ["".join(pieces[at] for at in row) for row in ids.tolist()]
 
-
-def test_the_examples_run_in_order_and_print_what_they_say(monkeypatch, tmp_path):
-    monkeypatch.chdir(ROOT)
-    names = {"tokenizer": Tokenizer(), "world_size": 1, "rank": 0, "job_id": "7", "shared_folder": str(tmp_path)}
-    for block in BLOCKS:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(block, names)
-        said = re.findall(r"^# (.*)$", block, re.MULTILINE)
-        assert printed.getvalue().splitlines() == said
-        if "num_process" in block:
-            assert names["result"]["f1"] == pytest.approx(200 / 3)
-        # Later blocks take other functions under the same names.
-        if "def compute_metrics" in block:
-            check_training_loop(names["compute_metrics"])
-    assert "num_process" in "".join(BLOCKS)
-    assert "def compute_metrics" in "".join(BLOCKS)
-
-
-def check_training_loop(compute_metrics):
+    make = run_blocks(path.read_text())["make_compute_metrics"]
+    compute_metrics = make(SimpleNamespace(pad_token_id=0, batch_decode=batch_decode))
     evaluation = SimpleNamespace(predictions=np.array([[1, -100, -100]]), label_ids=np.array([[1, 2, -100]]))
     assert compute_metrics(evaluation) == pytest.approx({"precision": 100, "recall": 50, "f1": 200 / 3})
     unlucky = SimpleNamespace(predictions=np.array([[1, 3, 4, 5]]), label_ids=np.array([[1, 2, -100, -100]]))
     assert compute_metrics(unlucky) == pytest.approx({"precision": 25, "recall": 50, "f1": 100 / 3})
 
 
-def test_the_training_loop_of_segmentation(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    outputs = {
-        11: "[M] The old lighthouse [/M] , [M] built in 1874 [/M] , guided ships into the harbour .",
-        12: "[M] Mara repaired the clock [/M] and",
-    }
+@pytest.mark.parametrize(
+    "text", ["```python\n1 / 0\n```", "```python\n>>> 1\n2\n```", "```py\n```", "```sh\nfalse\n```"]
+)
+def test_a_block_that_is_wrong_is_found(text):
+    with pytest.raises((AssertionError, ZeroDivisionError)):
+        run_blocks(text + "\n")
 
-    def batch_decode(ids, skip_special_tokens):
-        assert skip_special_tokens and set(ids.ravel().tolist()) <= {0, *outputs}
-        return [outputs.get(first, "") for first in ids[:, 0].tolist()]
 
-    (block,) = (block for block in BLOCKS if "def segmentation_scores" in block)
-    names = {
-        "propsegment": load("propsegment"),
-        "read": propsegment.read,
-        "parse_generated": propsegment.parse_generated,
-        "tokenizer": SimpleNamespace(pad_token_id=0, batch_decode=batch_decode),
-    }
-    exec(block, names)
-    ids = np.full((6, 2), -100)
-    ids[:2, 0] = 11, 12
-    result = names["segmentation_scores"](SimpleNamespace(predictions=ids))
-    assert result["unparsed_predictions"] == 1
-    assert (result["precision"], result["recall"]) == pytest.approx((1 / 6, 0.5 / 6))
+def test_output_that_is_wrong_is_found():
+    with pytest.raises(AssertionError, match="prints"):
+        run_blocks("```python\nprint(1)\n```\n\n```text\n2\n```\n")
+    with pytest.raises(AssertionError, match="prints"):
+        run_blocks("```python\nprint(1)\n```\n")
+    with pytest.raises(AssertionError, match="prints"):
+        run_blocks("```console\n$ echo 1\n2\n```\n")
+    run_blocks("```console\n$ printf '1\\n2\\n3\\n'\n…\n3\n```\n")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_every_link_within_the_repository_leads_to_a_file(path):
+    links = [link for link in re.findall(r"\]\(([^)#]+)", prose(path.read_text())) if "://" not in link]
+    assert [link for link in links if not (path.parent / link).is_file()] == []
 
 
 def test_the_two_commands_stand_at_the_top():
-    assert re.search(r"^#.*\n\n```sh\nmake demo .*\nmake test .*\n```", (ROOT / "README.md").read_text())
+    assert re.search(r"^#.*\n\n```sh\nmake demo .*\nmake test .*\n```", README.read_text())
+
+
+def test_the_readme_is_a_front_page():
+    words = [word for word in prose(README.read_text()).split() if re.search(r"[^\W\d_]", word)]
+    assert len(words) <= 1200
+
+
+def test_every_document_has_code():
+    assert all(any(block.language in ("python", "sh") for block in read_blocks(path.read_text())) for path in DOCUMENTS)
