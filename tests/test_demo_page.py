@@ -90,10 +90,10 @@ class Page:
         if box.get_attribute("value") == example.title:
             return
         self.click(box)
-        shown = lambda: [
-            one for one in self.browser.find_elements("css selector", "[role=option]") if one.is_displayed()
-        ]  # noqa: E731
-        next(one for one in self.wait(shown) if one.text.strip().endswith(example.title)).click()
+        shown = "//*[@role='option']"
+        self.wait(lambda: any(one.is_displayed() for one in self.browser.find_elements("xpath", shown)))
+        options = [one for one in self.browser.find_elements("xpath", shown) if one.is_displayed()]
+        next(one for one in options if one.text.strip().endswith(example.title)).click()
         self.wait(lambda: self.box(name, "predictions").get_attribute("value") == example.predictions.read_text())
 
     def box(self, benchmark, slot):
