@@ -1,24 +1,6 @@
-"""Start the web demo of the metrics: files in, scores and a report with every document out.
+"""The web demo: files in; scores, and a report with every document, out. A Space of the Hub shows its own benchmark."""
 
-Run ``python app.py``. In a Space of the Hub it shows the benchmark of the Space.
-"""
-
-from __future__ import annotations
-
-
-def main() -> None:
-    """Start the server, and serve until it is stopped."""
-    import signal
-    import sys
-
-    # An ordered end, in which the files of visitors are deleted.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    # Jobs import this file, and need no page.
-    from spanscore.demo.page import Demo
-    from spanscore.demo.settings import Settings
-
-    Demo(Settings.from_environment()).launch()
-
+from spanscore.demo.__main__ import main
 
 if __name__ == "__main__":
     main()

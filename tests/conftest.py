@@ -35,19 +35,19 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> Any:
 
 def start_browser(width: int = 1300, height: int = 1800) -> Any:
     """A headless Chromium, or a skipped test."""
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in found:
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
         pytest.skip("Chromium and its driver are not installed; `make browser` does it on Debian, as root")
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
+    options.binary_location = chromium
     switches = "headless=new no-sandbox disable-dev-shm-usage disable-gpu disable-quic no-first-run disable-sync"
     for switch in (*switches.split(), "disable-background-networking", "disable-component-update"):
         options.add_argument(f"--{switch}")
     options.add_argument(f"--window-size={width},{height}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
+    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
 
 
 def looks_like_a_mask(span: Any) -> bool:

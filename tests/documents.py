@@ -31,6 +31,8 @@ from conftest import ROOT
 from spanscore import cli
 
 README = ROOT / "README.md"
+# Its code needs a running demo, see `test_demo_api.py`.
+DEMO = ROOT / "docs" / "demo.md"
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 CARDS = sorted((ROOT / "spaces").glob("*/README.md"))
 DOCUMENTS = [README, *PAGES, *CARDS]

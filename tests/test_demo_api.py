@@ -8,12 +8,13 @@ import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
+import documents
 import pytest
-from conftest import load
-from demo_server import running
+from conftest import ROOT, load
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from benchmarks.demo_server import running
 from spanscore.benchmarks import BENCHMARKS, metric_options
 from spanscore.examples import all_examples
 
@@ -264,3 +265,8 @@ def test_the_mcp_server_has_both_tools(server):
     assert "official metric" in tools["score"].description
     assert "the gold data" in json.dumps(tools["score"].inputSchema)
     assert not called.isError and "duplicates:count" in called.content[0].text
+
+
+def test_the_code_in_the_documents(server, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    documents.run_blocks(documents.DEMO.read_text().replace("http://127.0.0.1:7860", server.url))

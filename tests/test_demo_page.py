@@ -8,8 +8,8 @@ import time
 
 import pytest
 from conftest import ROOT, load, start_browser
-from demo_server import running
 
+from benchmarks.demo_server import running
 from spanscore.benchmarks import BENCHMARKS
 from spanscore.examples import all_examples, examples_of
 

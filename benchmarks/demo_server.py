@@ -1,4 +1,6 @@
-"""The web demo as a process of its own, for tests."""
+"""The web demo as a process of its own, for tests and benchmarks."""
+
+from __future__ import annotations
 
 import os
 import socket
@@ -6,18 +8,23 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
 
-from conftest import ROOT
+ROOT = Path(__file__).parent.parent
 
 
-def free_port():
+def free_port() -> int:
+    """A port of the loopback address that nobody uses."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+        port: int = found.getsockname()[1]
+    return port
 
 
-class Server:
+class Server(NamedTuple):
     """A running demo.
 
     Attributes
@@ -27,20 +34,31 @@ class Server:
     folder : pathlib.Path
         The folder of its temporary files.
     log : pathlib.Path
-        What it writes on its two outputs.
+        The file of its standard output and standard error.
     """
 
-    def __init__(self, url, process, folder, log):
-        self.url, self.process, self.folder, self.log = url, process, folder, log
+    url: str
+    process: subprocess.Popen[bytes]
+    folder: Path
+    log: Path
 
-    def files(self):
+    def files(self) -> list[Path]:
         """All files that it keeps for visitors."""
-        return [path for path in self.folder.rglob("*") if path.is_file()]
+        return [path for path in self.folder.glob("spanscore-*/**/*") if path.is_file()]
 
 
 @contextmanager
-def running(folder, script=ROOT / "app.py", **environment):
-    """Start a demo, and stop it in the end."""
+def running(folder: Path, script: Path = ROOT / "app.py", **environment: str) -> Iterator[Server]:
+    """Start a demo, and stop it in the end.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        An empty folder for its temporary files, its caches and its log.
+    script : pathlib.Path
+    **environment
+        Further environment variables.
+    """
     temporary, log = folder / "tmp", folder / "log.txt"
     temporary.mkdir()
     port = free_port()
@@ -59,14 +77,16 @@ def running(folder, script=ROOT / "app.py", **environment):
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(600):
-            assert process.poll() is None, log.read_text()
+            if process.poll() is not None:
+                break
             try:
                 urllib.request.urlopen(url, timeout=5).close()
-                break
             except OSError:
                 time.sleep(0.1)
-        else:
-            raise AssertionError(f"the demo did not start: {log.read_text()}")
+            else:
+                break
+        if process.poll() is not None:
+            raise RuntimeError(f"the demo did not start: {log.read_text()}")
         yield Server(url, process, temporary, log)
     finally:
         process.terminate()
