@@ -12,11 +12,20 @@ _SIDES = {"predictions": "Predictions", "references": "References", "second": "S
 
 # Fonts of the system, so that the page asks no other server for any.
 THEME = gr.themes.Default(
-    font=["system-ui", "DejaVu Sans", "sans-serif"], font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"]
+    primary_hue="blue",
+    font=["system-ui", "DejaVu Sans", "sans-serif"],
+    font_mono=["ui-monospace", "DejaVu Sans Mono", "monospace"],
 ).set(
-    # More contrast than Gradio's own greys.
+    # More contrast than Gradio's own colours.
+    body_text_color_subdued="*neutral_600",
+    body_text_color_subdued_dark="*neutral_300",
     block_info_text_color="*neutral_600",
     block_info_text_color_dark="*neutral_300",
+    block_title_text_color="*neutral_700",
+    button_primary_background_fill="*primary_700",
+    button_primary_background_fill_hover="*primary_800",
+    button_primary_background_fill_dark="*primary_700",
+    button_primary_background_fill_hover_dark="*primary_800",
 )
 
 CSS = """
@@ -30,6 +39,8 @@ CSS = """
     width: 100%; height: 85vh; border: 1px solid var(--border-color-primary); border-radius: 8px; color-scheme: light;
 }
 .dark .report iframe { color-scheme: dark; }
+/* The colours of Gradio's code have too little contrast. */
+.snippet .cm-line * { color: var(--body-text-color) !important; }
 /* A file is kept for its session alone, so there is nothing to download again. */
 .source td.download { visibility: hidden; }
 """
@@ -46,6 +57,18 @@ const show = () => {
 };
 watch('value', show);
 show();
+"""
+# Gradio gives all its buttons for files the same name. Here each is named after its file.
+NAME_UPLOADS = """
+() => {
+    const name = () => document.querySelectorAll('.source button.upload-container').forEach((button) => {
+        const label = button.closest('.source').querySelector('label');
+        const words = label.innerText.trim() + ': ' + button.innerText.trim();
+        if (button.getAttribute('aria-label') !== words) button.setAttribute('aria-label', words);
+    });
+    new MutationObserver(name).observe(document.body, {childList: true, subtree: true});
+    name();
+}
 """
 # Changes of the text in such an element are read aloud.
 LIVE = "element.setAttribute('role', 'status'); element.setAttribute('aria-live', 'polite');"

@@ -137,6 +137,7 @@ class Demo:
         return self.blocks.launch(
             theme=look.THEME,
             css=look.CSS,
+            js=look.NAME_UPLOADS,
             max_file_size=self.settings.max_upload,
             mcp_server=True,
             run_history=False,

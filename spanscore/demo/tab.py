@@ -74,8 +74,9 @@ class BenchmarkTab:
                 button = gr.Button(words, size="sm", elem_id=f"{name}-{file.partition('.')[2]}")
                 button.click(None, text, js=look.download(file, kind), **_HIDDEN)
         with gr.Accordion("The same in Python and on the command line", open=False, visible=False) as self.same:
-            self.python = gr.Code(language="python", label="Python", interactive=False, elem_id=f"{name}-python")
-            self.shell = gr.Code(language="shell", label="Command line", interactive=False, elem_id=f"{name}-shell")
+            code: dict[str, Any] = {"interactive": False, "elem_classes": "snippet"}
+            self.python = gr.Code(language="python", label="Python", elem_id=f"{name}-python", **code)
+            self.shell = gr.Code(language="shell", label="Command line", elem_id=f"{name}-shell", **code)
         if self.examples:
             self._set_example(self.examples[0])
 
