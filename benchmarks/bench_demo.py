@@ -59,7 +59,7 @@ def alone(example: Example, options: dict[str, Any]) -> Any:
 
 def main() -> None:
     """Run the clients."""
-    from gradio_client import Client
+    from gradio_client import Client  # type: ignore[import-untyped]
 
     examples = all_examples()
 

@@ -107,7 +107,9 @@ def _score(benchmark: Benchmark, predictions: str, references: str, **arguments:
 
             analysed = analysis.analyse(scored)
             if arguments.get("html"):
-                write_output(arguments["html"], reports.to_html(scored, analysed))
+                from spanscore import pages
+
+                write_output(arguments["html"], pages.report_page(scored, analysed))
             if arguments.get("kinds"):
                 tables.append(reports.kinds_table(analysed))
     for name in ("errors", "per_document"):

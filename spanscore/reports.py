@@ -1,4 +1,4 @@
-"""Results as tables for a terminal, as Markdown, LaTeX and CSV, and as one HTML file with every document.
+"""Results as tables for a terminal, as Markdown, LaTeX and CSV.
 
 The shape of a result decides its tables. A dict with a rate, such as ``f1``, is a row. A dict of rows is a table.
 Numbers outside rows are scores if they are floats, and counts if they are integers.
@@ -11,20 +11,18 @@ import io
 import math
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanscore.packages import optional_package
 from spanscore.terminal import plain
 
 if TYPE_CHECKING:
-    from spanscore.analysis import Analysis, Confusion
-    from spanscore.scoring import ScoredFiles
+    from spanscore.analysis import Analysis
 
 # Names of rates in results. A dict with one of them is a row.
 _RATES = ("precision", "recall", "f1", "f1-score")
 _P = "p_value"
-_NO_SCORE = 1e6  # a larger number is a threshold, not a score
+NO_SCORE = 1e6  # a larger number is a threshold, not a score
 # Parts of a result that are no scores.
 _DETAILS = ("label_texts", "per_document", "errors", "matched", "error_kinds", "curve", "confidence_intervals")
 
@@ -53,7 +51,7 @@ class Table(NamedTuple):
         made = []
         for name, values in self.rows:
             scores = [abs(v) for c, v in zip(self.columns, values, strict=True) if isinstance(v, float) and c != _P]
-            small = all(score <= 1 or score >= _NO_SCORE for score in scores)
+            small = all(score <= 1 or score >= NO_SCORE for score in scores)
             cells = [format_figure(v, small or c == _P) for c, v in zip(self.columns, values, strict=True)]
             made.append((name, cells))
         return made
@@ -68,7 +66,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_row(value: Any) -> bool:
+def is_row(value: Any) -> bool:
+    """Whether a part of a result is a row: a dict of numbers, with a rate among them."""
     return (
         isinstance(value, dict)
         and any(_is_number(value.get(name)) for name in _RATES)
@@ -96,7 +95,7 @@ def result_tables(result: dict[str, Any]) -> list[Table]:
 
     def walk(values: dict[str, Any], path: str) -> None:
         prefix = f"{path}." if path else ""
-        rows = {key: value for key, value in values.items() if _is_row(value)}
+        rows = {key: value for key, value in values.items() if is_row(value)}
         figures = {key: value for key, value in values.items() if _is_number(value)}
         inner = {key: value for key, value in values.items() if isinstance(value, dict) and key not in rows}
         for key, value in inner.items():
@@ -141,7 +140,7 @@ def format_figure(value: Any, small: bool | None = None) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        if not math.isfinite(value) or abs(value) >= _NO_SCORE:
+        if not math.isfinite(value) or abs(value) >= NO_SCORE:
             return f"{value:.4g}"
         small = abs(value) <= 1 if small is None else small
         return f"{value:.4f}" if small and value else f"{value:.2f}"
@@ -337,162 +336,3 @@ def runs_tables(found: dict[str, Any]) -> list[Table]:
     """Make the table of several runs: mean and deviation of each headline score, and scores of mean rates."""
     rows = {key: {"mean": value} if _is_number(value) else value for key, value in found.items()}
     return [_rows_table("runs", rows)]
-
-
-# --- HTML -------------------------------------------------------------------------------------------------------------
-
-_TEMPLATES = Path(__file__).resolve().parent / "templates"
-_STRICT, _RELAXED = "#2b6cb0", "#9fc3ea"
-_WIDEST = 330  # length of the longest bar, in pixels
-_MOST_BARS = 30
-_WIDE = 5  # number of columns from which a table takes the whole width of the page
-
-
-def to_html(scored: ScoredFiles, analysed: Analysis) -> str:
-    """Write a report with tables, charts and every document. It is a single file that needs no network.
-
-    Parameters
-    ----------
-    scored : spanscore.scoring.ScoredFiles
-    analysed : spanscore.analysis.Analysis
-
-    Returns
-    -------
-    str
-        HTML. Text from records is escaped, or is data that the page shows as text.
-
-    Raises
-    ------
-    spanscore.packages.MissingPackage
-        jinja2 is not installed.
-    """
-    jinja2 = optional_package("jinja2", "reports", "report")
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    found = result_tables(scored.result)
-    by_name = {table.name: table for table in found}
-    tiles = []
-    if "scores" in by_name:
-        for (name, values), (_, cells) in zip(by_name["scores"].rows, by_name["scores"].cells(), strict=True):
-            # A threshold is no score, and figures inside tables have no tile.
-            if abs(values[0]) < _NO_SCORE and "." not in name:
-                ends = cells[1:] if values[-1] is not None else []
-                tiles.append((spell_out(name), cells[0], *ends, None, None)[:4])
-    kinds = kinds_table(analysed)
-    text = environment.get_template("report.html").render(
-        heading=f"{scored.benchmark.heading}{f' ({scored.task})' if scored.task else ''}",
-        predictions=str(scored.predictions),
-        references=str(scored.references),
-        signature=scored.result["signature"],
-        tiles=tiles,
-        headline=spell_out(analysed.headline),
-        score=format_figure(analysed.score),
-        kinds=[
-            {
-                "component": kind.component,
-                "kind": kind.kind,
-                "status": kind.kind if kind.kind in ("missed", "spurious") else "wrong",
-                "count": format_figure(kind.errors),
-                "figures": cells[1:],
-            }
-            for kind, (_, cells) in zip(analysed.kinds, kinds.cells(), strict=True)
-        ],
-        kind_columns=[column.replace("_", " ") for column in kinds.columns[1:]],
-        charts=_charts(scored, found),
-        curve=" ".join(f"{50 + 350 * recall:.1f},{280 - 270 * precision:.1f}" for recall, precision in analysed.curve),
-        tables=[
-            {
-                "title": table.title,
-                "wide": len(table.columns) > _WIDE,
-                "columns": [column.replace("_", " ") for column in table.columns],
-                "rows": table.cells(),
-            }
-            for table in found
-        ],
-        confusions=[_confusion(confusion) for confusion in analysed.confusions],
-        known=all(document.known for document in analysed.documents),
-        documents=[
-            [
-                document.name,
-                document.tokens,
-                document.items,
-            ]
-            for document in analysed.documents
-        ],
-    )
-    # JSON and Python strings may hold half of a surrogate pair, and UTF-8 may not.
-    return str(text).encode("utf-8", "replace").decode()
-
-
-def _confusion(confusion: Confusion) -> dict[str, Any]:
-    """A matrix, or the most frequent pairs of confused labels if there are many labels."""
-    if not confusion.as_matrix:
-        rows = [(gold, [_cell(predicted), _cell(format_figure(n))]) for gold, predicted, n in confusion.most()]
-        return {"title": confusion.name, "matrix": False, "columns": ["gold", "predicted", "items"], "rows": rows}
-    most = max((n for pair, n in confusion.counts.items() if pair[0] != pair[1]), default=1)
-    rows = []
-    for gold in confusion.labels:
-        counts = [(label, confusion.counts.get((gold, label), 0)) for label in confusion.labels]
-        rows.append((gold, [_cell(format_figure(n), gold == label, round(100 * n / most)) for label, n in counts]))
-    return {"title": confusion.name, "matrix": True, "columns": ["", *confusion.labels], "rows": rows}
-
-
-def _cell(text: str, same: bool = False, share: int = 0) -> dict[str, Any]:
-    return {"text": text, "same": same, "share": share}
-
-
-def _charts(scored: ScoredFiles, found: list[Table]) -> list[dict[str, Any]]:
-    """Charts of F1 by label with its support, and of strict and relaxed matching."""
-    scale = scored.benchmark.perfect
-    result = scored.result
-    pairs: list[tuple[str, float, float]] = []
-    if isinstance(result.get("relaxed"), dict) and "strict" in result:
-        pairs = [
-            (name, row["f1"], result["relaxed"][name]["f1"])
-            for name, row in result["strict"].items()
-            if _is_row(row) and _is_row(result["relaxed"].get(name))
-        ]
-    elif _is_row(result.get("relaxed")):
-        pairs = [(scored.benchmark.scored_item, result["f1"], result["relaxed"]["f1"])]
-    elif _is_row(result.get("exact")):
-        pairs = [(scored.benchmark.scored_item, result["exact"]["f1"], result["f1"])]
-    charts = []
-    if pairs:
-        caption = "F1: dark is strict matching, light is relaxed."
-        rows = [(name, [(strict, _STRICT), (relaxed, _RELAXED)], "") for name, strict, relaxed in pairs]
-        charts.append(_chart("Strict beside relaxed", caption, rows, scale))
-    for table in found:
-        score = next((name for name in ("f1", "f1-score") if name in table.columns), None)
-        support = next((name for name in ("support", "gold") if name in table.columns), None)
-        is_labels = any(f"{table.name}.".startswith(f"{name}.") for name in scored.benchmark.label_tables)
-        if score is None or support is None or not is_labels:
-            continue
-        at, of = table.columns.index(score), table.columns.index(support)
-        labels = [(name, values[at], values[of]) for name, values in table.rows if not name.endswith(" avg")]
-        labels = sorted((row for row in labels if row[2]), key=lambda row: -row[2])
-        if len(labels) > 1:
-            caption = "F1, with the number of gold items in parentheses, the most frequent first"
-            caption += f" ({_MOST_BARS} of {len(labels)})." if len(labels) > _MOST_BARS else "."
-            bars = [(name, [(f1, _STRICT)], f" ({format_figure(n)})") for name, f1, n in labels[:_MOST_BARS]]
-            charts.append(_chart(f"F1: {table.name.replace('_', ' ')}", caption, bars, scale))
-    return charts
-
-
-def _chart(
-    heading: str, caption: str, rows: list[tuple[str, list[tuple[float, str]], str]], scale: float
-) -> dict[str, Any]:
-    """A chart of horizontal bars. A row has a name, figures with the colours of their bars, and words after them."""
-    bars, y = [], 4
-    for name, parts, after in rows:
-        drawn = []
-        for at, (value, colour) in enumerate(parts):
-            width = round(_WIDEST * (value or 0.0) / scale, 1)
-            words = format_figure(value) + after
-            drawn.append({"y": y + 14 * at, "width": width, "height": 12, "colour": colour, "words": words})
-        label = name if len(name) <= 26 else name[:25] + "…"
-        bars.append({"y": y, "name": name, "label": label, "parts": drawn})
-        y += 14 * len(parts) + 5
-    return {"title": heading, "caption": caption, "bars": bars, "height": y + 4}

@@ -275,7 +275,7 @@ def test_two_systems_are_compared(page, benchmark):
         page.open_part("A second system")
         page.wait(lambda: page.shows(f"{benchmark}-compare"))
     page.click(page.element(f"{benchmark}-compare"))
-    page.wait(lambda: "a difference of" in page.text(f"{benchmark}-status"))
+    page.wait(lambda: "The difference is" in page.text(f"{benchmark}-status"))
     predictions, references = example.read()
     second = formats_of(example.benchmark).read(example.second).records
     metric = load(benchmark, example.task)

@@ -16,7 +16,8 @@ from test_docred_metric import closest, document, most, score
 from spanscore.analysis import analyse
 from spanscore.benchmarks import BENCHMARKS
 from spanscore.metrics import docred_names
-from spanscore.reports import result_tables, to_html
+from spanscore.pages import report_page
+from spanscore.reports import result_tables
 from spanscore.scoring import score_files
 
 EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4)), max_size=25, unique=True)
@@ -240,4 +241,4 @@ def test_reports_show_relations_with_their_names(tmp_path, capsys):
     assert confusion.most() == [("P17 country", "P131 located in", 1)]
     texts = [side.texts["relation"] for item in analysed.documents[0].items for side in item[3:] if side]
     assert set(texts) == set(INFO.values())
-    assert "P27 country of citizenship" in to_html(scored, analysed)
+    assert "P27 country of citizenship" in report_page(scored, analysed)

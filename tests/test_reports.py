@@ -2,15 +2,17 @@
 
 import json
 import re
-import shutil
 from collections import Counter
 from html import escape
+from itertools import pairwise
 
 import pytest
-from conftest import benchmark_file, load, perturbed
+from conftest import benchmark_file, load, perturbed, start_browser
 
-from spanscore import analysis, reports
-from spanscore.benchmarks import BENCHMARKS
+from spanscore import analysis, pages, reports
+from spanscore.benchmarks import BENCHMARKS, formats_of
+from spanscore.comparison import compare_systems
+from spanscore.examples import examples_of
 from spanscore.options import given_options
 from spanscore.scoring import score_files
 
@@ -237,7 +239,7 @@ def embedded(html):
 @pytest.mark.parametrize(("name", "extra"), [*EVERY[:1], *EVERY[2:5], EVERY[7]])
 def test_a_report_holds_all_figures_and_documents_and_needs_no_network(name, extra, scored):
     found, analysed = scored(name, **extra)
-    html = reports.to_html(found, analysed)
+    html = pages.report_page(found, analysed)
     assert not re.search(r"https?://|<link|src=", html)
     assert html.count(f"<code>{escape(found.result['signature'])}</code>") == 1
     documents = embedded(html)
@@ -247,7 +249,7 @@ def test_a_report_holds_all_figures_and_documents_and_needs_no_network(name, ext
     assert {s: n for s, n in statuses.items() if s != "right"} == dict(n_errors)
     for table in reports.result_tables(found.result):
         for row, cells in table.cells():
-            assert f"<td>{escape(row)}</td>" in html
+            assert f'<th scope="row">{escape(row)}</th>' in html
             assert all(f"<td>{cell}</td>" in html for cell in cells)
 
 
@@ -299,7 +301,7 @@ def hostile_records(n_tokens):
 
 @pytest.fixture(scope="session")
 def hostile(scored, tmp_path_factory):
-    html = reports.to_html(*scored("aste", hostile_records(100_000)))
+    html = pages.report_page(*scored("aste", hostile_records(100_000)))
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     path.write_text(html, encoding="utf-8")
     return path
@@ -322,7 +324,7 @@ def unread_records():
 
 def test_text_that_cannot_be_read_is_listed_with_its_number(scored):
     found, analysed = scored("aste", unread_records())
-    items = [document[2] for document in embedded(reports.to_html(found, analysed))]
+    items = [document[2] for document in embedded(pages.report_page(found, analysed))]
     assert [[item[5] for item in of_document if item[1] == "unparsed"] for of_document in items] == [[], [1], [3]]
     assert all(item[5] == 0 for of_document in items for item in of_document if item[1] != "unparsed")
     assert [kind.errors for kind in analysed.kinds if kind.kind == "unparsed"] == [4]
@@ -330,17 +332,7 @@ def test_text_that_cannot_be_read_is_listed_with_its_number(scored):
 
 @pytest.fixture(scope="session")
 def browser():
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in found:
-        pytest.skip("Chromium and its driver are not installed; `make browser` does it on Debian, as root")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "disable-gpu", "window-size=1300,1800"):
-        options.add_argument(f"--{argument}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(found[1]))
+    driver = start_browser()
     yield driver
     driver.quit()
 
@@ -374,7 +366,7 @@ def test_a_browser_shows_hostile_text_as_text(browser, hostile):
 
 def test_a_browser_shows_text_that_cannot_be_read(browser, scored, tmp_path):
     path = tmp_path / "report.html"
-    path.write_text(reports.to_html(*scored("aste", unread_records())), encoding="utf-8")
+    path.write_text(pages.report_page(*scored("aste", unread_records())), encoding="utf-8")
     browser.get(path.as_uri())
     select(browser, "kind", "unparsed")
     assert texts(browser, "#list .items button") == ["a text that cannot be read", "3 texts that cannot be read"]
@@ -385,7 +377,7 @@ def test_a_browser_shows_text_that_cannot_be_read(browser, scored, tmp_path):
 def test_a_browser_filters_chooses_and_sorts(browser, scored, tmp_path):
     found, analysed = scored("aste")
     path = tmp_path / "report.html"
-    path.write_text(reports.to_html(found, analysed), encoding="utf-8")
+    path.write_text(pages.report_page(found, analysed), encoding="utf-8")
     browser.get(path.as_uri())
     assert not browser.get_log("browser")
     wrong = [e for e in found.result["errors"] if e["kind"] == "wrong_polarity"]
@@ -398,7 +390,7 @@ def test_a_browser_filters_chooses_and_sorts(browser, scored, tmp_path):
     assert texts(browser, "#list .text.chosen bdi.gold") == [tokens[at] for at in marked]
     roles = browser.execute_script("return [...document.querySelectorAll('[data-role]')].map((e) => e.dataset.role)")
     assert set(roles) == {"aspect", "opinion"}
-    row = "table.sorts tbody tr td:first-child"
+    row = "table.sorts tbody tr th:first-child"
     for order in (1, -1):
         browser.execute_script(
             "[...document.querySelectorAll('h3')].find((h) => h.textContent === 'Polarity')"
@@ -407,3 +399,193 @@ def test_a_browser_filters_chooses_and_sorts(browser, scored, tmp_path):
         f1 = {label: value["f1"] for label, value in found.result["polarity"].items() if label != "macro_f1"}
         shown = [name for name in texts(browser, row) if name in f1]
         assert shown == sorted(f1, key=lambda label: -order * f1[label])
+
+
+# --- looks, keyboard, small screens -----------------------------------------------------------------------------------
+
+
+EXAMPLES = [example for benchmark in BENCHMARKS.values() for example in examples_of(benchmark)]
+
+
+@pytest.fixture(scope="module")
+def example_pages(tmp_path_factory):
+    """From an example to the files of its report and of a comparison."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {}
+    for at, example in enumerate(EXAMPLES):
+        options = example.arguments() | {"per_document": True, "return_errors": True, "confidence_level": 0.9}
+        found = score_files(example.benchmark, str(example.predictions), str(example.references), {}, options)
+        path = folder / f"{at}.html"
+        path.write_text(pages.report_page(found, analysis.analyse(found)), encoding="utf-8")
+        made[example.benchmark.name] = path
+    path = folder / "comparison.html"
+    path.write_text(comparison_page_of(HOSTILE), encoding="utf-8")
+    made["comparison"] = path
+    return made
+
+
+def comparison_page_of(names):
+    example = EXAMPLES[0]
+    predictions, references = example.read()
+    second = formats_of(example.benchmark).read(example.second).records
+    settings = {"method": "randomisation", "n_resamples": 200, "random_state": 0, "confidence_level": 0.9}
+    found = compare_systems(load("aste"), [predictions, *[second] * len(names)], references, {}, **settings)
+    listed = [{"system_a": "first", "system_b": name, "scores": one} for name, one in zip(names, found, strict=True)]
+    return pages.comparison_page("ASTE", "gold.txt", listed, settings, ("f1",))
+
+
+PAGES = ["aste", "docred", "propsegment", "sentivent", "comparison"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pages_follow_the_theme_with_enough_contrast(browser, example_pages, name, theme):
+    scheme = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", scheme)
+    browser.get(example_pages[name].as_uri())
+    # The contrast of the text of every element that has text of its own, with the background that shows through.
+    ratios, lightness = browser.execute_script(CONTRAST), browser.execute_script(LIGHTNESS)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert len(ratios) > 20
+    low = [(ratio, text) for ratio, text in ratios if ratio < 4.5]
+    assert not low
+    # The page itself is light or dark.
+    assert (lightness < 0.2) == (theme == "dark")
+
+
+COLOUR = """
+const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+const rgba = (colour) => {
+  canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+  return canvas.getImageData(0, 0, 1, 1).data;
+};
+const light = (colour) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, at) => {
+  const part = colour[at] / 255;
+  return sum + weight * (part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+}, 0);
+const behind = (element) => {
+  for (let e = element; e; e = e.parentElement) {
+    const colour = rgba(getComputedStyle(e).backgroundColor);
+    if (colour[3] > 0) return colour;
+  }
+  return [255, 255, 255, 255];
+};
+"""
+LIGHTNESS = COLOUR + "return light(behind(document.body));"
+CONTRAST = (
+    COLOUR
+    + """
+const found = [];
+for (const element of document.body.querySelectorAll("*")) {
+  const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join(" ");
+  if (!text.trim() || !element.getClientRects().length || element.closest("script, svg, noscript, option")) continue;
+  const [a, b] = [light(rgba(getComputedStyle(element).color)), light(behind(element))];
+  found.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), element.outerHTML.slice(0, 120)]);
+}
+return found;
+"""
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [360, 400])
+def test_pages_fit_a_phone(browser, example_pages, name, width):
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 2, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(example_pages[name].as_uri())
+    widths = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert widths == [width, width]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_work_with_the_keyboard_and_have_names(browser, example_pages, name):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(example_pages[name].as_uri())
+    # Whatever scrolls can be reached, and has a name. Headings leave out no level.
+    unreachable = browser.execute_script(
+        "return [...document.querySelectorAll('*')].filter((e) => /auto|scroll/.test(getComputedStyle(e).overflowY) && "
+        "e.tagName !== 'SELECT' && !(e.tabIndex === 0 && e.getAttribute('aria-label'))).map((e) => e.outerHTML)"
+    )
+    assert not unreachable
+    levels = browser.execute_script(
+        "return [...document.querySelectorAll('h1, h2, h3, h4')].map((e) => Number(e.tagName[1]))"
+    )
+    assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels))
+    nameless = browser.execute_script(
+        "return [...document.querySelectorAll('input, select, button')].filter((e) => "
+        "!e.textContent.trim() && !e.getAttribute('aria-label') && !e.closest('label')).length"
+    )
+    assert nameless == 0
+    reached: set[str] = set()
+    for _ in range(600):
+        if "search" in reached:
+            break
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        active = browser.switch_to.active_element
+        reached.add(active.get_attribute("id") or active.tag_name)
+    if name != "comparison":
+        assert {"kind", "component", "search", "button"} <= reached
+        browser.find_element("css selector", ".items button").send_keys(Keys.ENTER)
+        assert len(browser.find_elements("css selector", ".text.chosen")) == 1
+        assert browser.find_element("css selector", ".items button").get_attribute("aria-pressed") == "true"
+
+
+def test_a_report_inside_another_page_follows_its_theme(browser, example_pages, tmp_path):
+    inner = escape(example_pages["aste"].read_text(), quote=True)
+    for theme in ("light", "dark"):
+        frame = f'<iframe style="color-scheme: {theme}" sandbox="allow-scripts" srcdoc="{inner}"></iframe>'
+        (tmp_path / "outer.html").write_text(f"<!doctype html><meta charset=utf-8>{frame}", encoding="utf-8")
+        browser.get((tmp_path / "outer.html").as_uri())
+        browser.switch_to.frame(browser.find_element("tag name", "iframe"))
+        try:
+            assert (browser.execute_script(LIGHTNESS) < 0.2) == (theme == "dark")
+            browser.find_element("id", "kind").send_keys("wrong_polarity")
+            assert texts(browser, "#found") == ["1 of 8 documents"]
+        finally:
+            browser.switch_to.default_content()
+    assert not [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def test_a_comparison_shows_hostile_names_as_text(browser, example_pages):
+    browser.get(example_pages["comparison"].as_uri())
+    assert "owned" not in browser.title and not browser.find_elements("css selector", "main script, main img")
+    shown = texts(browser, "h2")
+    assert [text.removesuffix(" beside first") for text in shown] == HOSTILE
+    # No request but for the page itself.
+    requests = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    addresses = [one["params"]["request"]["url"] for one in requests if one["method"] == "Network.requestWillBeSent"]
+    assert all(address.startswith("file:") for address in addresses)
+
+
+def test_a_comparison_shows_all_figures_and_says_what_they_mean():
+    example = EXAMPLES[0]
+    predictions, references = example.read()
+    second = formats_of(example.benchmark).read(example.second).records
+    settings = {"method": "randomisation", "n_resamples": 200, "random_state": 0, "confidence_level": 0.9}
+    (found,) = compare_systems(load("aste"), [predictions, second], references, {}, **settings)
+    page = comparison_page_of(["second"])
+    for name, row in found.items():
+        assert f'<th scope="row">{name}</th>' in page
+        for key in ("a", "b", "difference"):
+            assert f"<td>{row[key]:.2f}</td>" in page
+        assert f"<td>{row['p_value']:.4f}</td>" in page
+    assert "method:randomisation|n_resamples:200|random_state:0|confidence_level:0.9" in page
+    f1 = found["f1"]
+    low, high = f1["interval"]
+    assert (
+        f"F1 is {f1['a']:.2f} for first and {f1['b']:.2f} for second. The difference is {f1['difference']:.2f} "
+        f"(90 % interval {low:.2f} to {high:.2f}, p = {f1['p_value']:.4f})."
+    ) in page
+
+
+def test_a_verdict_follows_the_test():
+    found = {"a": 0.5, "b": 0.4, "difference": -0.1, "p_value": 0.05, "interval": [-0.2, -0.01]}
+    assert pages.verdict("x", "y", "f1", found, 0.95).endswith("The test shows that x is better.")
+    assert pages.verdict("x", "y", "f1", {**found, "difference": 0.1}, 0.95).endswith("shows that y is better.")
+    assert "does not show" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.051}, 0.95)
+    assert "0.5000 for x" in pages.verdict("x", "y", "f1", found, 0.95)

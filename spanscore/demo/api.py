@@ -32,7 +32,7 @@ def add_endpoints(demo: Demo) -> None:
         """Score predictions against references with the official metric of a benchmark.
 
         Args:
-            benchmark: The name of the benchmark, such as aste. The endpoint benchmarks lists them.
+            benchmark: The name of the benchmark, such as aste. Another endpoint lists them.
             predictions: The text of the file of predictions, in any text format of the benchmark.
             references: The text of the file of references, the gold data.
             options: Options of the metric and of reading, such as {"duplicates": "count"}. The value of an option that
@@ -47,7 +47,7 @@ def add_endpoints(demo: Demo) -> None:
             raise gr.Error(str(error), print_exception=False) from None
         return result
 
-    def benchmarks() -> list[dict[str, Any]]:
+    def list_benchmarks() -> list[dict[str, Any]]:
         """List the benchmarks that can be scored, with their file formats and their options.
 
         Returns:
@@ -57,7 +57,7 @@ def add_endpoints(demo: Demo) -> None:
 
     queued: Any = {"concurrency_id": "jobs", "concurrency_limit": demo.settings.workers}
     api(score, api_name="score", **queued)
-    api(benchmarks, api_name="benchmarks", queue=False)
+    api(list_benchmarks, api_name="benchmarks", queue=False)
 
 
 async def _score(demo: Demo, name: str, predictions: str, references: str, given: dict[str, Any] | None) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 # The server process of jobs imports these once for all jobs.
 import evaluate
 
-from spanscore import analysis, comparison, reports, scoring, validation
+from spanscore import analysis, comparison, pages, reports, scoring, validation
 from spanscore.benchmarks import BENCHMARKS, OUTPUT_OPTIONS, Benchmark, metric_options
 from spanscore.demo import snippets
 from spanscore.inputs import read_list
@@ -23,6 +23,13 @@ from spanscore.metrics.options import confidence_options
 from spanscore.terminal import call_quietly, describe_error
 
 _MOST_PROBLEMS = 200
+# The settings of a comparison, where the options of the metric do not give others.
+_COMPARISON: dict[str, Any] = {
+    "method": "randomisation",
+    "n_resamples": 10_000,
+    "random_state": 0,
+    "confidence_level": 0.95,
+}
 Progress = Callable[[str], None]
 
 
@@ -162,7 +169,7 @@ def score(request: Request, progress: Progress) -> dict[str, Any]:
                 "level": options.get("confidence_level"),
             },
             "messages": said.getvalue().splitlines(),
-            "report": reports.to_html(scored, analysed),
+            "report": pages.report_page(scored, analysed),
             "json": json.dumps(result, ensure_ascii=False, indent=1),
             "latex": reports.to_latex(tables, result["signature"]),
             "python": snippets.python(request, scored),
@@ -182,7 +189,9 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
         progress("comparing")
         options = _options(benchmark, request)
         left_out = {*OUTPUT_OPTIONS, *confidence_options("")} - {"groups"}
-        settings = {name: options[name] for name in ("confidence_level", "random_state") if name in options}
+        # `n_resamples` of the metric is that of the intervals of one system.
+        given = {name: options[name] for name in ("random_state", "confidence_level") if name in options}
+        settings = _COMPARISON | given
         options = {name: value for name, value in options.items() if name not in left_out}
         systems = scoring.read_systems(
             benchmark, [request.predictions, request.second], request.references, request.arguments, options
@@ -195,15 +204,14 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
             systems.options,
             **settings,
         )
+        names = snippets.file_names(request)
+        first, second, references = (names[path] for path in (request.predictions, request.second, request.references))
         name = next(place for place in (*benchmark.headlines, *found) if place in found)
-        difference, p_value = (reports.format_figure(found[name][key]) for key in ("difference", "p_value"))
-        compared = [{"system_a": request.predictions, "system_b": request.second, "scores": found}]
+        compared = [{"system_a": first, "system_b": second, "scores": found}]
         return {
-            "headline": f"{reports.spell_out(name)}: a difference of {difference}, p = {p_value}",
+            "headline": pages.verdict(first, second, name, found[name], settings["confidence_level"]),
             "messages": said.getvalue().splitlines(),
-            "report": reports.comparison_html(
-                benchmark.heading, request.references, compared, settings, benchmark.headlines
-            ),
+            "report": pages.comparison_page(benchmark.heading, references, compared, settings, benchmark.headlines),
             "shell": snippets.shell(request),
         }
 
