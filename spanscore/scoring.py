@@ -41,6 +41,7 @@ class SystemFiles(NamedTuple):
     Attributes
     ----------
     metric : evaluate.Metric
+    task : str or None
     predictions : list of InputFile
     references : InputFile
     options : dict
@@ -48,6 +49,7 @@ class SystemFiles(NamedTuple):
     """
 
     metric: Any
+    task: str | None
     predictions: list[InputFile]
     references: InputFile
     options: dict[str, Any]
@@ -127,4 +129,4 @@ def read_systems(
         say(f"predictions {number}: {file}")
     say(f"references: {gold}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
-    return SystemFiles(load_metric(benchmark, task), files, gold, options)
+    return SystemFiles(load_metric(benchmark, task), task, files, gold, options)

@@ -10,7 +10,8 @@ import pytest
 from conftest import ROOT, load, start_browser
 
 from benchmarks.demo_server import running
-from spanscore.benchmarks import BENCHMARKS
+from spanscore.benchmarks import BENCHMARKS, formats_of
+from spanscore.comparison import compare_systems
 from spanscore.examples import all_examples, examples_of
 
 EXAMPLES = all_examples()
@@ -129,6 +130,13 @@ class Page:
 
     def leave(self):
         self.browser.switch_to.default_content()
+
+    def code(self, benchmark, kind):
+        """The Python or the command that the page shows."""
+        if not self.shows(f"{benchmark}-{kind}"):
+            self.open_part("The same in Python")
+        script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent).join('\\n')"
+        return self.browser.execute_script(script, f"#{benchmark}-{kind} .cm-line")
 
     def complaints(self):
         return [line for line in self.browser.get_log("browser") if line["level"] == "SEVERE"]
@@ -264,10 +272,7 @@ def test_errors_are_filtered(page):
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_two_systems_are_compared(page, benchmark):
-    from spanscore.benchmarks import formats_of
-    from spanscore.comparison import compare_systems
-
+def test_two_systems_are_compared(page, benchmark, tmp_path):
     page.open_tab(benchmark)
     example = examples_of(BENCHMARKS[benchmark])[0]
     page.choose_example(example)
@@ -286,9 +291,12 @@ def test_two_systems_are_compared(page, benchmark):
     body = page.browser.find_element("tag name", "body").text
     assert f"{found[headline]['p_value']:.4f}" in body
     page.leave()
-    assert f"spanscore compare {benchmark} predictions.txt second.txt references.txt" in page.browser.execute_script(
-        "return document.getElementById(arguments[0]).textContent", f"{benchmark}-shell"
-    )
+    compared = same_in_python(page, example, tmp_path)
+    assert compared == json.loads(json.dumps(found))
+    command = page.code(benchmark, "shell").split()
+    assert command[:3] == ["spanscore", "compare", benchmark]
+    done = run(tmp_path, "-m", *command, "--json", "-")
+    assert json.loads(done)["comparisons"][0]["scores"] == compared
 
 
 def test_results_are_downloaded(page, server, tmp_path):
@@ -338,41 +346,34 @@ def test_the_same_in_python_and_on_the_command_line(page, example, tmp_path):
     page.open_tab(name)
     page.choose_example(example)
     page.score(name)
-    if not page.shows(f"{name}-python"):
-        page.open_part("The same in Python")
-    python, shell = (
-        page.browser.execute_script(
-            "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent).join('\\n')",
-            f"#{name}-{kind} .cm-line",
-        )
-        for kind in ("python", "shell")
-    )
-    sides = {"predictions": example.predictions, "references": example.references, **example.files}
-    for slot, path in sides.items():
-        (tmp_path / f"{slot}.txt").write_bytes(path.read_bytes())
     expected = json.loads(json.dumps(result_of(example, confidence_level=0.95)))
-    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HF_HOME": str(tmp_path / "home")}
-    done = subprocess.run(
-        [sys.executable, "-c", python + "\nimport json; print(json.dumps(result))"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, python + done.stderr
-    assert json.loads(done.stdout) == expected
-    command = shell.strip().split()
-    assert command[0] == "spanscore"
-    done = subprocess.run(
-        [sys.executable, "-m", *command, "--json", "-"], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert done.returncode == 0, shell + done.stderr
-    assert json.loads(done.stdout) == expected
+    assert same_in_python(page, example, tmp_path) == expected
+    command = page.code(name, "shell").split()
+    assert command[:2] == ["spanscore", name]
+    assert json.loads(run(tmp_path, "-m", *command, "--json", "-")) == expected
 
 
-def background(browser, element="body"):
-    colour = browser.execute_script(f"return getComputedStyle(document.querySelector('{element}')).backgroundColor")
-    return sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+def same_in_python(page, example, folder):
+    """What the Python of the page gives, in a folder with the files under the names that it uses."""
+    sides = {"predictions": example.predictions, "references": example.references, "second": example.second}
+    for slot, path in (sides | example.files).items():
+        if path:
+            (folder / f"{slot}.txt").write_bytes(path.read_bytes())
+    code = page.code(example.benchmark.name, "python")
+    return json.loads(run(folder, "-c", code + "\nimport json; print(json.dumps(result))"))
+
+
+def run(folder, *arguments):
+    environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin", "HF_HOME": str(folder / "home")}
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{arguments}\n{done.stderr}"
+    return done.stdout
+
+
+def brightness(browser, element, property):
+    """The mean of red, green and blue of a colour, from 0 to 255."""
+    script = "return getComputedStyle(document.querySelector(arguments[0])).getPropertyValue(arguments[1])"
+    return sum(map(int, re.findall(r"\d+", browser.execute_script(script, element, property))[:3])) / 3
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -380,9 +381,10 @@ def test_dark_and_light(server, theme):
     with Page(server, f"__theme={theme}") as page:
         page.score()
         is_dark = theme == "dark"
-        assert (background(page.browser) < 100) == is_dark
+        assert (brightness(page.browser, "h1", "color") > 128) == is_dark
         page.frame()
-        assert (background(page.browser) < 100) == is_dark
+        page.wait(lambda: (brightness(page.browser, "h1", "color") > 128) == is_dark)
+        assert (brightness(page.browser, "body", "background-color") < 128) == is_dark
         page.leave()
 
 

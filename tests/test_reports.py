@@ -535,7 +535,8 @@ def test_pages_work_with_the_keyboard_and_have_names(browser, example_pages, nam
 def test_a_report_inside_another_page_follows_its_theme(browser, example_pages, tmp_path):
     inner = escape(example_pages["aste"].read_text(), quote=True)
     for theme in ("light", "dark"):
-        frame = f'<iframe style="color-scheme: {theme}" sandbox="allow-scripts" srcdoc="{inner}"></iframe>'
+        tell = f"onload=\"this.contentWindow.postMessage('{theme}', '*')\""
+        frame = f'<iframe {tell} sandbox="allow-scripts" srcdoc="{inner}"></iframe>'
         (tmp_path / "outer.html").write_text(f"<!doctype html><meta charset=utf-8>{frame}", encoding="utf-8")
         browser.get((tmp_path / "outer.html").as_uri())
         browser.switch_to.frame(browser.find_element("tag name", "iframe"))

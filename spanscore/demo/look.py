@@ -28,7 +28,8 @@ THEME = gr.themes.Default(
     button_primary_background_fill_hover_dark="*primary_800",
 )
 
-CSS = """
+# In the head, since Gradio narrows the selectors of its argument `css`, and none with `.dark` would fit.
+HEAD = """<style>
 .status { font-size: 1.15rem; min-height: 1.6rem; overflow-wrap: anywhere; }
 .status .headline { font-size: 2rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 .status .error, .problems .error { color: #b42318; }
@@ -36,14 +37,13 @@ CSS = """
 .problems { overflow-wrap: anywhere; }
 .problems ul { margin: .2rem 0 .6rem 1.2rem; list-style: disc; max-height: 16rem; overflow-y: auto; }
 .report iframe {
-    width: 100%; height: 85vh; border: 1px solid var(--border-color-primary); border-radius: 8px; color-scheme: light;
+    width: 100%; height: 85vh; border: 1px solid var(--border-color-primary); border-radius: 8px;
 }
-.dark .report iframe { color-scheme: dark; }
 /* The colours of Gradio's code have too little contrast. */
 .snippet .cm-line * { color: var(--body-text-color) !important; }
 /* A file is kept for its session alone, so there is nothing to download again. */
 .source td.download { visibility: hidden; }
-"""
+</style>"""
 
 # The report is a page of its own: without the rights of this page, and without its address. The value is a list with
 # the text of the report, since Gradio takes a text for a part of its own page.
@@ -53,6 +53,9 @@ const show = () => {
     const frame = element.querySelector('iframe');
     const html = (props.value || [])[0] || '';
     frame.hidden = !html;
+    frame.onload = () => {
+        frame.contentWindow.postMessage(document.body.classList.contains('dark') ? 'dark' : 'light', '*');
+    };
     frame.srcdoc = html;
 };
 watch('value', show);

@@ -136,7 +136,7 @@ class Demo:
         body = LimitBody.of(self.settings.max_upload)
         return self.blocks.launch(
             theme=look.THEME,
-            css=look.CSS,
+            head=look.HEAD,
             js=look.NAME_UPLOADS,
             max_file_size=self.settings.max_upload,
             mcp_server=True,

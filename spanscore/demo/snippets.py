@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,13 @@ from spanscore.benchmarks import BENCHMARKS, metric_options
 
 if TYPE_CHECKING:
     from spanscore.demo.work import Request
-    from spanscore.scoring import ScoredFiles
 
 # The name of the file that holds pasted text.
 PASTED = "pasted"
 # Options of the intervals of one system. A comparison has intervals of its own.
 _NOT_OF_COMPARISONS = ("n_resamples", "interval_method")
+# Options of the intervals of one system, and settings of a comparison.
+_OF_BOTH = ("random_state", "confidence_level")
 
 
 def file_names(request: Request) -> dict[str, str]:
@@ -36,39 +38,66 @@ def file_names(request: Request) -> dict[str, str]:
     return chosen
 
 
-def python(request: Request, scored: ScoredFiles) -> str:
-    """Write the lines of Python that score the files."""
-    names, benchmark = file_names(request), scored.benchmark
-    sides = {}
-    for side, file in (("references", scored.references), ("predictions", scored.predictions)):
-        given = [repr(names[getattr(request, side)])]
-        given += [f"{name}={value!r}" for name, value in _reading(request, side).items()]
-        if side == "predictions" and file.format in benchmark.sentence_formats:
-            given.append('sentences=[record["tokens"] for record in references]')
-        sides[side] = f"read({', '.join(given)}).records"
-    imports = ["read"]
-    if scored.predictions.format in benchmark.reference_formats:
-        imports.append("to_predictions")
-        sides["predictions"] = f"to_predictions({sides['predictions']})"
-    options = [f"{name}={value!r}" for name, value in request.options.items()]
-    lists = False
+def python(request: Request, task: str | None, formats: Mapping[str, str]) -> str:
+    """Write the lines of Python that score the files, or compare two systems.
+
+    Parameters
+    ----------
+    request : Request
+    task : str or None
+    formats : dict of str to str
+        The format of each side that was read: ``predictions`` and ``second``.
+
+    Returns
+    -------
+    str
+        Lines that set ``result``.
+    """
+    benchmark, names = BENCHMARKS[request.benchmark], file_names(request)
+    of_task = f", {task!r}" if task else ""
+    imports = {f"spanscore.formats.{benchmark.name}": ["read"]}
+    if request.space:
+        imports["evaluate"], metric = [], f"evaluate.load({request.space!r}{of_task})"
+    else:
+        imports["spanscore"], metric = [], f"spanscore.load({benchmark.name!r}{of_task})"
+    lines = [f"metric = {metric}", f"references = {_read(request, 'references', names)}"]
+    for side, format in formats.items():
+        line = _read(request, side, names, format in benchmark.sentence_formats)
+        if format in benchmark.reference_formats:
+            imports[f"spanscore.formats.{benchmark.name}"] = ["read", "to_predictions"]
+            line = f"to_predictions({line})"
+        lines.append(f"{side} = {line}")
+    options = {name: repr(value) for name, value in request.options.items()}
     for name, path in request.files.items():
-        is_list = metric_options(benchmark)[name].form == "list"
-        lists = lists or is_list
-        options.append(f"{name}=read_list({names[path]!r})" if is_list else f"{name}={names[path]!r}")
-    task = f", {scored.task!r}" if scored.task else ""
-    metric = f'evaluate.load("{request.space}"{task})' if request.space else f"spanscore.load({benchmark.name!r}{task})"
-    lines = [
-        "import evaluate" if request.space else "import spanscore",
-        f"from spanscore.formats.{benchmark.name} import {', '.join(imports)}",
-        *(["from spanscore.inputs import read_list"] if lists else []),
-        "",
-        f"metric = {metric}",
-        f"references = {sides['references']}",
-        f"predictions = {sides['predictions']}",
-        f"result = metric.compute({', '.join(['predictions=predictions', 'references=references', *options])})",
+        options[name] = repr(names[path])
+        if metric_options(benchmark)[name].form == "list":
+            imports["spanscore.inputs"] = ["read_list"]
+            options[name] = f"read_list({names[path]!r})"
+    if request.second:
+        imports["spanscore.comparison"] = ["compare_systems"]
+        settings = {name: options.pop(name) for name in _OF_BOTH if name in options}
+        ours = ", ".join(f"{name!r}: {value}" for name, value in options.items() if name not in _NOT_OF_COMPARISONS)
+        given = ["metric", "[predictions, second]", "references", f"{{{ours}}}"]
+        given += [f"{name}={value}" for name, value in settings.items()]
+        lines.append(f"(result,) = compare_systems({', '.join(given)})")
+    else:
+        given = ["predictions=predictions", "references=references"]
+        given += [f"{name}={value}" for name, value in options.items()]
+        lines.append(f"result = metric.compute({', '.join(given)})")
+    modules = [
+        f"from {module} import {', '.join(found)}" if found else f"import {module}"
+        for module, found in sorted(imports.items(), key=lambda item: (bool(item[1]), item[0]))
     ]
-    return "\n".join(line.replace("'", '"') if '"' not in line and "\\" not in line else line for line in lines) + "\n"
+    return "\n".join([*modules, "", *lines]) + "\n"
+
+
+def _read(request: Request, side: str, names: Mapping[str, str], with_sentences: bool = False) -> str:
+    """The call that reads the records of a side."""
+    given = [repr(names[getattr(request, side)])]
+    given += [f"{name}={value!r}" for name, value in _reading(request, side).items()]
+    if with_sentences:
+        given.append("sentences=[record['tokens'] for record in references]")
+    return f"read({', '.join(given)}).records"
 
 
 def shell(request: Request) -> str:
@@ -100,7 +129,7 @@ def _option(name: str, value: Any) -> list[str]:
 def _reading(request: Request, side: str) -> dict[str, Any]:
     """The arguments of ``read`` for one side."""
     benchmark, names, found = BENCHMARKS[request.benchmark], file_names(request), {}
-    format = request.arguments.get("format" if side == "predictions" else "references_format")
+    format = request.arguments.get("references_format" if side == "references" else "format")
     if format:
         found["format"] = format
     for option in benchmark.read_options:

@@ -124,7 +124,7 @@ class BenchmarkTab:
         events: Any = [
             self.score_button.click(self.score, outputs=[*scored, self.downloads, self.same], **working),
             self.compare_button.click(
-                self.compare, outputs=[self.status, self.comparison, self.shell, self.same], **working
+                self.compare, outputs=[self.status, self.comparison, self.python, self.shell, self.same], **working
             ),
         ]
         self.stop_button.click(self.stop, outputs=self.status, cancels=events, queue=False, **_HIDDEN)
@@ -200,8 +200,8 @@ class BenchmarkTab:
         try:
             result = await self._run(work.compare, request, values, progress)
         except (BadRequest, jobs.JobError) as error:
-            return look.error(str(error)), *[gr.skip()] * 3
-        return look.compared(result), [result["report"]], result["shell"], gr.update(visible=True)
+            return look.error(str(error)), *[gr.skip()] * 4
+        return look.compared(result), [result["report"]], result["python"], result["shell"], gr.update(visible=True)
 
     def stop(self, request: gr.Request) -> str:
         """Stop the jobs of the session."""

@@ -172,7 +172,7 @@ def score(request: Request, progress: Progress) -> dict[str, Any]:
             "report": pages.report_page(scored, analysed),
             "json": json.dumps(result, ensure_ascii=False, indent=1),
             "latex": reports.to_latex(tables, result["signature"]),
-            "python": snippets.python(request, scored),
+            "python": snippets.python(request, scored.task, {"predictions": scored.predictions.format}),
             "shell": snippets.shell(request),
         }
 
@@ -183,7 +183,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``headline`` (text), ``messages`` (a list), ``report`` (HTML) and ``shell`` (text).
+        ``headline`` (text), ``messages`` (a list), ``report`` (HTML), ``python`` and ``shell`` (text).
     """
     with _at_work(request) as (benchmark, said):
         progress("comparing")
@@ -204,6 +204,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
             systems.options,
             **settings,
         )
+        formats = dict(zip(("predictions", "second"), (file.format for file in systems.predictions), strict=True))
         names = snippets.file_names(request)
         first, second, references = (names[path] for path in (request.predictions, request.second, request.references))
         name = next(place for place in (*benchmark.headlines, *found) if place in found)
@@ -212,6 +213,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
             "headline": pages.verdict(first, second, name, found[name], settings["confidence_level"]),
             "messages": said.getvalue().splitlines(),
             "report": pages.comparison_page(benchmark.heading, references, compared, settings, benchmark.headlines),
+            "python": snippets.python(request, systems.task, formats),
             "shell": snippets.shell(request),
         }
 
