@@ -50,6 +50,27 @@ def start_browser(width: int = 1300, height: int = 1800) -> Any:
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all built Spaces."""
+    import publish
+    from spanscore.benchmarks import BENCHMARKS
+
+    folder = tmp_path_factory.mktemp("built")
+    for name in BENCHMARKS:
+        publish.build(name, folder / f"{name}_metric")
+    return folder
+
+
+@pytest.fixture
+def hub() -> Any:
+    """A server that stands in for the Hub; see `hub.Hub`."""
+    import hub
+
+    with hub.running() as found:
+        yield found
+
+
 def looks_like_a_mask(span: Any) -> bool:
     """Whether a span holds nothing but 0 and 1, with repeats. Metrics refuse such spans."""
     return set(span) <= {0, 1} and len(set(span)) < len(span)

@@ -124,9 +124,10 @@ class Page:
 
     def frame(self, benchmark="aste", kind="report"):
         """Enter the report; `browser.switch_to.default_content()` leaves it."""
-        frame = self.element(f"{benchmark}-{kind}").find_element("css selector", "iframe")
-        self.wait(lambda: frame.get_attribute("srcdoc"))
+        frame = self.wait(lambda: self.element(f"{benchmark}-{kind}").find_element("css selector", "iframe"))
         self.browser.switch_to.frame(frame)
+        # It is laid out, and can be seen.
+        self.wait(lambda: self.browser.find_element("tag name", "h1").is_displayed())
 
     def leave(self):
         self.browser.switch_to.default_content()

@@ -1,16 +1,13 @@
-"""Every metric in every way that Evaluate offers: from a file and from the Hub, at once and piece by piece, alone,
-combined, and in several processes. The figures of the examples must come out the same.
+"""Every metric in every way that Evaluate offers: at once and piece by piece, alone, combined, in several processes.
+
+The figures of the examples must come out the same. `test_spaces.py` loads the metrics from the Hub.
 """
 
-import http.server
 import json
-import os
 import pickle
 import subprocess
 import sys
-import threading
 from itertools import zip_longest
-from pathlib import Path
 
 import datasets
 import evaluate
@@ -183,65 +180,6 @@ def test_two_processes(example, tmp_path):
     assert outputs[1] == ["null", "null"]
     expected = json.loads(json.dumps(at_once(example)))
     assert [json.loads(line) for line in outputs[0]] == [expected, expected]
-
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    """The files of a Space under its branch `main`, and nothing else."""
-
-    def do_GET(self):
-        user, name, kind, branch, file = self.path.removeprefix("/spaces/").split("?")[0].split("/")
-        path = ROOT / file
-        found = (user, kind, branch) == ("someone", "resolve", "main") and path.is_file()
-        if not found or (file.endswith("_metric.py") and file != f"{name}.py"):
-            self.send_error(404)
-            return
-        data = path.read_bytes()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("ETag", f'"{hash(data)}"')
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(data)
-
-    do_HEAD = do_GET  # noqa: N815
-
-    def log_message(self, *args):
-        pass
-
-
-FROM_HUB = (
-    SCRIPT
-    + """
-evaluate.utils.logging.set_verbosity_error()
-metric = evaluate.load(f"someone/{{example.benchmark.name}}_metric", example.task)
-print(json.dumps(metric.compute(predictions=predictions, references=references, **example.arguments())))
-"""
-)
-
-
-@every_example
-def test_from_the_hub(example, tmp_path):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "HF_HOME": str(tmp_path),
-        "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-    }
-    script = FROM_HUB.format(index=EXAMPLES.index(example))
-    try:
-        run = subprocess.run(
-            [sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert run.returncode == 0, run.stderr
-    assert json.loads(run.stdout) == json.loads(json.dumps(at_once(example)))
-    assert list(Path(tmp_path).rglob(f"{example.benchmark.name}_metric.py"))
 
 
 def test_the_demo_shows_every_example(capsys):

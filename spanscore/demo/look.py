@@ -46,17 +46,22 @@ HEAD = """<style>
 </style>"""
 
 # The report is a page of its own: without the rights of this page, and without its address. The value is a list with
-# the text of the report, since Gradio takes a text for a part of its own page.
-REPORT = '<iframe title="{title}" sandbox="allow-scripts" referrerpolicy="no-referrer" hidden></iframe>'
+# the text of the report, since Gradio takes a text for a part of its own page. The frame is made anew for each report:
+# Chromium does not lay out a frame that was hidden before.
 SHOW_REPORT = """
 const show = () => {
-    const frame = element.querySelector('iframe');
-    const html = (props.value || [])[0] || '';
-    frame.hidden = !html;
+    element.replaceChildren();
+    const html = (props.value || [])[0];
+    if (!html) return;
+    const frame = document.createElement('iframe');
+    frame.title = props.title;
+    frame.sandbox = 'allow-scripts';
+    frame.referrerPolicy = 'no-referrer';
     frame.onload = () => {
         frame.contentWindow.postMessage(document.body.classList.contains('dark') ? 'dark' : 'light', '*');
     };
     frame.srcdoc = html;
+    element.append(frame);
 };
 watch('value', show);
 show();

@@ -82,7 +82,8 @@ class BenchmarkTab:
 
     def _report(self, kind: str, title: str) -> gr.HTML:
         return gr.HTML(
-            html_template=look.REPORT.format(title=title),
+            html_template="",
+            title=title,
             js_on_load=look.SHOW_REPORT,
             elem_classes="report",
             elem_id=f"{self.benchmark.name}-{kind}",
