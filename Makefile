@@ -8,7 +8,7 @@ READY := .venv/ready
 # The package as the wheel lays it out, for mypy: there the scripts of the metrics are modules of the package.
 TYPED := build/typed
 
-.PHONY: help setup browser demo app test versions lint format bench clean
+.PHONY: help setup browser demo app test versions spaces lint format bench pictures clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
@@ -20,7 +20,7 @@ $(METRICS): requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(READY): $(METRICS) requirements-dev.txt
+$(READY): $(METRICS) requirements-dev.txt spaces/requirements.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	@touch $@
 
@@ -46,6 +46,9 @@ test: $(READY) ## run the tests
 versions: ## run quick tests with the oldest and the newest supported versions of Python and of all packages
 	@.ci/versions
 
+spaces: $(READY) ## build the Spaces, and run the demo of each with nothing but its own requirements
+	@.ci/spaces
+
 lint: $(READY) ## check style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -60,6 +63,9 @@ format: $(READY) ## put the code in shape
 
 bench: $(READY) ## compare speed with other scorers
 	@for script in benchmarks/bench_*.py; do $(BIN)/python -m benchmarks.$$(basename $$script .py) || exit 1; done
+
+pictures: $(READY) ## make the pictures of the README and of the cards anew
+	@$(BIN)/python docs/pictures.py
 
 clean: ## remove the virtual environment and caches
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
