@@ -77,7 +77,7 @@ def copy_checkout(folder: Path) -> None:
     for pattern in ("*.py", "*.txt", "pyproject.toml", "README.md", "LICENSE", "Makefile"):
         for path in ROOT.glob(pattern):
             shutil.copy(path, folder)
-    for part in ("spanscore", "examples"):
+    for part in ("spanscore", "examples", "spaces"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
 
 

@@ -439,7 +439,7 @@ def jobs_of(server):
     return list(server.folder.glob("spanscore-*/jobs/*"))
 
 
-LONG = 5_000_000  # resamples that take longer than the test
+LONG = 60_000_000  # resamples that take longer than the test
 
 
 def test_work_is_stopped(server):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from spanscore.demo.page import Demo
 
 _JOBS = "jobs"  # the queue of all jobs
+_STEPS = 2  # of a job: it scores or compares, then it writes a report
+_PROGRESS = gr.Progress()  # a default by which Gradio knows the argument
 _HIDDEN: dict[str, Any] = {"api_visibility": "private"}
 
 
@@ -176,7 +178,8 @@ class BenchmarkTab:
             if function is not work.check:
                 expect_files(paths, "predictions", *(["second"] if function is work.compare else []), "references")
             job = make_request(self.benchmark, folder, paths, options, arguments, self.demo.space)
-            tell = None if progress is None else (lambda words: progress(None, desc=words))
+            steps = ((step, _STEPS) for step in range(_STEPS))
+            tell = None if progress is None else (lambda words: progress(next(steps), desc=words))
             return await jobs.run(function, job, settings.limits, session, tell)
 
     async def check(self, request: gr.Request, *values: Any) -> str:
@@ -186,7 +189,7 @@ class BenchmarkTab:
         except (BadRequest, jobs.JobError) as error:
             return look.error(str(error))
 
-    async def score(self, request: gr.Request, *values: Any, progress: Any = gr.Progress()) -> tuple[Any, ...]:  # noqa: B008
+    async def score(self, request: gr.Request, progress: Any = _PROGRESS, *values: Any) -> tuple[Any, ...]:
         """Show the scores and the report, in place of an earlier comparison."""
         try:
             result = await self._run(work.score, request, values, progress)
@@ -196,7 +199,7 @@ class BenchmarkTab:
         shown = gr.update(visible=True)
         return look.headline(result), [result["report"]], [], *texts, shown, shown
 
-    async def compare(self, request: gr.Request, *values: Any, progress: Any = gr.Progress()) -> tuple[Any, ...]:  # noqa: B008
+    async def compare(self, request: gr.Request, progress: Any = _PROGRESS, *values: Any) -> tuple[Any, ...]:
         """Show the comparison of the two systems, above an earlier report."""
         try:
             result = await self._run(work.compare, request, values, progress)

@@ -186,7 +186,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
         ``headline`` (text), ``messages`` (a list), ``report`` (HTML), ``python`` and ``shell`` (text).
     """
     with _at_work(request) as (benchmark, said):
-        progress("comparing")
+        progress("reading and comparing")
         options = _options(benchmark, request)
         left_out = {*OUTPUT_OPTIONS, *confidence_options("")} - {"groups"}
         # `n_resamples` of the metric is that of the intervals of one system.
@@ -205,6 +205,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
             **settings,
         )
         formats = dict(zip(("predictions", "second"), (file.format for file in systems.predictions), strict=True))
+        progress("writing the report")
         names = snippets.file_names(request)
         first, second, references = (names[path] for path in (request.predictions, request.second, request.references))
         name = next(place for place in (*benchmark.headlines, *found) if place in found)
