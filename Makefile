@@ -53,9 +53,9 @@ lint: $(READY) ## check style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@rm -rf $(TYPED) && $(BIN)/python -m hatchling build -t wheel -d $(TYPED) >/dev/null
-	@$(BIN)/python -m zipfile -e $(TYPED)/*.whl $(TYPED) && cp -r benchmarks examples tests $(TYPED)
+	@$(BIN)/python -m zipfile -e $(TYPED)/*.whl $(TYPED) && cp -r benchmarks examples tests app.py publish.py $(TYPED)
 	@cd $(TYPED) && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache \
-	    spanscore benchmarks examples tests/conftest.py
+	    spanscore benchmarks examples tests/conftest.py app.py publish.py
 
 format: $(READY) ## put the code in shape
 	@$(BIN)/ruff check --fix .

@@ -52,7 +52,7 @@ def imported_modules(path: Path) -> Iterator[tuple[str, str | None]]:
             module = f"spanscore.metrics.{node.module}" if node.level else str(node.module)
             yield from ((module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "optional_package":
-            yield from ((arg.value, None) for arg in node.args[:1] if isinstance(arg, ast.Constant))
+            yield from ((str(arg.value), None) for arg in node.args[:1] if isinstance(arg, ast.Constant))
 
 
 def _files_of(module: str, name: str | None) -> list[Path]:
@@ -336,10 +336,10 @@ def show(api: Any, one: Plan) -> Iterator[str]:
         with tempfile.TemporaryDirectory() as folder:
             there = Path(api.hf_hub_download(one.repo, path, repo_type="space", local_dir=folder)).read_bytes()
         try:
-            texts = [data.decode().splitlines() for data in (there, files[path].read_bytes())]
+            old, new = (data.decode().splitlines() for data in (there, files[path].read_bytes()))
         except UnicodeDecodeError:
             continue
-        yield from ("    " + line for line in difflib.unified_diff(*texts, "on the Hub", "here", lineterm="", n=1))
+        yield from ("    " + line for line in difflib.unified_diff(old, new, "on the Hub", "here", lineterm="", n=1))
 
 
 def upload(names: Iterable[str], folders: Mapping[str, Path], user: str, dry_run: bool) -> None:

@@ -172,7 +172,7 @@ def verdict(first: str, second: str, name: str, found: Mapping[str, Any], confid
     scores += f"The difference is {format_figure(difference, small)} ({interval}). "
     if p_value <= 1 - confidence_level:
         return scores + f"The test shows that {second if difference > 0 else first} is better."
-    return scores + "The test does not show that one of them is better: such a difference is not rare by chance."
+    return scores + "The test does not show that one of them is better."
 
 
 def _render(template: str, **values: Any) -> str:

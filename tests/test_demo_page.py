@@ -101,13 +101,11 @@ class Page:
         return self.element(f"{benchmark}-{slot}").find_element("css selector", "textarea, input")
 
     def write(self, benchmark, slot, text):
-        """Put text in a box, as pasting does."""
+        """Put text in a box, in place of all that is there, as pasting does."""
         box = self.box(benchmark, slot)
-        self.browser.execute_script(
-            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))",
-            box,
-            text,
-        )
+        command = "execCommand(arguments[1] ? 'insertText' : 'delete', false, arguments[1])"
+        script = f"arguments[0].focus(); arguments[0].select(); document.{command}"
+        self.browser.execute_script(script, box, text)
 
     def upload(self, benchmark, slot, path):
         self.element(f"{benchmark}-{slot}-file").find_element("css selector", "input[type=file]").send_keys(str(path))
@@ -204,17 +202,65 @@ def test_a_file_is_uploaded(server, tmp_path):
     with Page(server) as page:
         page.upload("aste", "predictions", mine)
         page.wait(lambda: not page.shows("aste-predictions"))
+        page.upload("aste", "references", example.references)
+        page.wait(lambda: not page.shows("aste-references"))
         _, status = page.score(words="my_predictions.txt: format v2")
         assert "81.82" in status
-        assert [path.name for path in server.files() if "sessions" in path.parts] == ["my_predictions.txt"]
+        assert sorted(path.name for path in server.files() if "sessions" in path.parts) == [
+            "my_predictions.txt",
+            "references.txt",
+        ]
         assert not [path for path in server.files() if "uploads" in path.parts and path.stat().st_size]
-        # Without the file, the text counts again.
-        (remove,) = page.element("aste-predictions-file").find_elements("css selector", "button[aria-label*=lear]")
-        page.click(remove)
-        page.wait(lambda: page.shows("aste-predictions"))
+        # Without the file, the text counts again. That of the example is gone.
+        for side in ("predictions", "references"):
+            (remove,) = page.element(f"aste-{side}-file").find_elements("css selector", "button[aria-label*=lear]")
+            page.click(remove)
+            page.wait(lambda side=side: page.shows(f"aste-{side}"))
         page.wait(lambda: not [path for path in server.files() if "sessions" in path.parts])
+        assert page.box("aste", "predictions").get_attribute("value") == ""
+        for side in ("predictions", "references"):
+            page.write("aste", side, getattr(example, side).read_text())
         _, status = page.score(words="predictions/pasted")
         assert "45.45" in status
+
+
+def test_nothing_of_an_example_stays_beside_files_of_the_visitor(server, tmp_path):
+    """An option or a training file of the example would change the visitor's figures without a word."""
+    by_index = examples_of(BENCHMARKS["docred"])[0]
+    with_factuality = examples_of(BENCHMARKS["sentivent"])[1]
+    assert by_index.files and with_factuality.options
+    with Page(server) as page:
+        page.open_tab("docred")
+        assert page.text("docred-example") and by_index.files
+        page.upload("docred", "predictions", by_index.predictions)
+        page.wait(lambda: not page.shows("docred-predictions"))
+        page.wait(lambda: page.box("docred", "references").get_attribute("value") == "")
+        page.upload("docred", "references", by_index.references)
+        page.wait(lambda: not page.shows("docred-references"))
+        page.score("docred")
+        predictions, references = by_index.read()
+        result = load("docred").compute(predictions=predictions, references=references, confidence_level=0.95)
+        page.frame("docred")
+        assert result["signature"] in page.browser.find_element("tag name", "body").text
+        page.leave()
+        # Text that is pasted on both sides replaces the example too; on one side it is a try with the example.
+        page.open_tab("sentivent")
+        page.choose_example(with_factuality)
+        predictions, references = (path.read_text() for path in (with_factuality.second, with_factuality.references))
+        page.write("sentivent", "predictions", predictions)
+        _, status = page.score("sentivent")
+        page.frame("sentivent")
+        assert "profile:extraction_factuality" in page.browser.find_element("tag name", "body").text
+        page.leave()
+        page.write("sentivent", "references", references + "\n")
+        page.wait(
+            lambda: page.element("sentivent-example").find_element("css selector", "input").get_attribute("value") == ""
+        )
+        page.click(page.element("sentivent-score"))
+        page.wait(lambda: page.text("sentivent-status") not in ("", status) and page.idle("sentivent"))
+        page.frame("sentivent")
+        assert "profile:extraction|" in page.browser.find_element("tag name", "body").text
+        page.leave()
 
 
 def test_all_problems_of_a_file_are_listed_with_their_places(server):
@@ -428,6 +474,8 @@ def test_two_visitors_do_not_see_each_other(server, tmp_path):
             (tmp_path / name).write_text(text)
             page.upload("aste", "predictions", tmp_path / name)
             page.wait(lambda page=page: not page.shows("aste-predictions"))
+            page.upload("aste", "references", example.references)
+            page.wait(lambda page=page: not page.shows("aste-references"))
         for page in (first, second):
             page.click(page.element("aste-score"))
         first.wait(lambda: "81.82" in first.text("aste-status") and "first.txt" in first.text("aste-status"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,10 +115,22 @@ class BenchmarkTab:
         queued: dict[str, Any] = {"concurrency_id": _JOBS, "concurrency_limit": self.demo.settings.workers}
         check = {"fn": self.check, "inputs": inputs, "outputs": self.problems, "trigger_mode": "always_last"}
         check |= {"show_progress": "hidden", **queued, **_HIDDEN}
+        kept: dict[str, Any]
+        leave: dict[str, Any] = {
+            "inputs": [self.example, *inputs],
+            "outputs": [self.example, *inputs],
+            "show_progress": "hidden",
+        }
+        leave |= {"queue": False, **_HIDDEN}
         for one in self.sources:
-            for event in (one.file.upload, one.file.clear):
-                stored = event(self._store(one.slot), one.file, one.text, show_progress="hidden", **_HIDDEN)
-                stored.then(**check)
+            is_side = one.slot in ("predictions", "references")
+            kept = {"fn": self._store(one.slot), "inputs": one.file, "outputs": one.text, "show_progress": "hidden"}
+            uploaded, cleared = one.file.upload(**kept, **_HIDDEN), one.file.clear(**kept, **_HIDDEN)
+            cleared.then(**check)
+            (uploaded.then(self.leave_example, **leave) if is_side else uploaded).then(**check)
+            if is_side:
+                # Gradio tells of pasted text as a change, and not as an input.
+                one.text.change(self.leave_replaced_example, trigger_mode="always_last", **leave)
         read_by = [*(one.text for one in self.sides), *(c.component for c in self.controls if c.of_reading)]
         gr.on([component.change for component in read_by], **check)
         self.demo.on_load(check)
@@ -157,6 +170,29 @@ class BenchmarkTab:
         texts = [gr.update(value=text, visible=True) for text in self._texts(example)]
         values = [example.options.get(control.name, control.start) for control in self.controls]
         return [*texts, *([None] * len(self.sources)), *values]
+
+    def leave_example(self, title: str | None, *values: Any) -> list[Any]:
+        """Clear what is left of an example: its texts, and the options that it sets. A file of the visitor came in."""
+        example = next((one for one in self.examples if one.title == title), None)
+        if example is None:
+            return [gr.skip()] * (1 + len(values))
+        texts, rest = values[: len(self.sources)], values[len(self.sources) :]
+        cleared = [gr.update(value="") if text == own else gr.skip() for text, own in self._beside(texts, example)]
+        for control, value in zip(self.controls, rest, strict=True):
+            is_set = control.name in example.options and value == example.options[control.name]
+            cleared.append(gr.update(value=control.start) if is_set else gr.skip())
+        return [gr.update(value=None), *cleared]
+
+    def leave_replaced_example(self, title: str | None, *values: Any) -> list[Any]:
+        """Clear what is left of an example, if the visitor has replaced both of its sides."""
+        example = next((one for one in self.examples if one.title == title), None)
+        if example is None or any(text == own for text, own in list(self._beside(values, example))[:2]):
+            return [gr.skip()] * (1 + len(values))
+        return self.leave_example(title, *values)
+
+    def _beside(self, texts: tuple[Any, ...], example: Example) -> Iterator[tuple[str, str]]:
+        """The text of each source, beside that of the example."""
+        return zip(texts, self._texts(example), strict=False)
 
     async def _run(self, function: Any, request: gr.Request, values: tuple[Any, ...], progress: Any = None) -> Any:
         """Run a job on the files and options of a session.
