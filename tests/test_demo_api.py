@@ -26,7 +26,7 @@ ASTE, DOCRED = (next(one for one in EXAMPLES if one.benchmark.name == name) for 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    limits = {"SPANSCORE_DEMO_UPLOAD": "2M", "SPANSCORE_DEMO_SECONDS": "20", "SPANSCORE_DEMO_MEMORY": "1G"}
+    limits = {"SPANSCORE_DEMO_TEXT": "2M", "SPANSCORE_DEMO_SECONDS": "20", "SPANSCORE_DEMO_MEMORY": "1G"}
     with running(folder, SPANSCORE_MAX_SIZE="4M", SECRET="hidden away", **limits) as found:
         yield found
     log = found.log.read_text()
@@ -220,6 +220,17 @@ def join(url, body):
     return messages
 
 
+def test_the_server_gives_no_files_away(server, tmp_path):
+    (tmp_path / "secret.txt").write_text("secret")
+    kept = next(server.folder.glob("spanscore-*")) / "sessions" / "x.txt"
+    kept.write_text("of a visitor")
+    for path in ("/etc/passwd", tmp_path / "secret.txt", ROOT / "app.py", kept, "../app.py", "app.py"):
+        with pytest.raises(urllib.error.HTTPError) as error:
+            urllib.request.urlopen(f"{server.url}/gradio_api/file={path}", timeout=30)
+        assert error.value.code in (403, 404)
+    kept.unlink()
+
+
 def test_many_clients_at_once_do_not_mix(server):
     expected = {}
     lock, starts = threading.Lock(), threading.Barrier(12)
@@ -261,7 +272,7 @@ def test_the_mcp_server_has_both_tools(server):
             return tools, called
 
     tools, called = asyncio.run(use())
-    assert set(tools) == {"score", "benchmarks"}
+    assert set(tools) == {"score", "list_benchmarks"}
     assert "official metric" in tools["score"].description
     assert "the gold data" in json.dumps(tools["score"].inputSchema)
     assert not called.isError and "duplicates:count" in called.content[0].text

@@ -279,6 +279,30 @@ def test_a_body_without_length_is_cut():
     async def keep(message):
         sent.append(message)
 
-    scope = {"type": "http", "headers": []}
-    asyncio.run(LimitBody(app, 25)(scope, endless, keep))
+    scope = {"type": "http", "headers": [], "path": "/call/score"}
+    asyncio.run(LimitBody(app, 100, 8)(scope, endless, keep))
     assert seen == ["http.request"] * 2 + ["http.disconnect"]
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+def test_files_that_no_session_took_are_swept(tmp_path, monkeypatch):
+    from spanscore.demo.page import Demo
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    demo = Demo(Settings())
+    assert demo.folder.parent == tmp_path
+    upload = demo.uploads / "abc" / "x.txt"
+    upload.parent.mkdir()
+    upload.write_text("x")
+    (tmp_path / "mine").write_text("y")
+    demo.sessions.put("someone", "aste-predictions", tmp_path / "mine")
+    demo.sweep()
+    assert upload.exists() and demo.sessions.find("someone", "aste-predictions")
+    later = time.time() + 400
+    demo.sessions.clock = lambda: time.monotonic() + 400
+    demo.sweep(lambda: later)
+    demo.sweep(lambda: later)
+    assert not [path for path in demo.folder.rglob("*") if path.is_file()] and not upload.parent.exists()

@@ -71,7 +71,7 @@ async def _score(demo: Demo, name: str, predictions: str, references: str, given
         raise BadRequest("options: expected a dict from the name of an option to its value")
     options, arguments, files = api_values(benchmark, given or {})
     texts = {"predictions": predictions, "references": references, **files}
-    with job_folder(demo.folder / "jobs", texts, demo.settings.max_upload) as (folder, paths):
+    with job_folder(demo.folder / "jobs", texts, demo.settings.max_text) as (folder, paths):
         expect_files(paths, "predictions", "references")
         request = make_request(benchmark, folder, paths, options, arguments)
         return await jobs.run(work.compute, request, demo.settings.limits)

@@ -174,6 +174,6 @@ def _set_limits(limits: Limits) -> None:
     if sizes.exists():  # systems without it do not keep to the limit of addresses
         used = int(sizes.read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + limits.memory, used + limits.memory))
-    seconds = int(limits.seconds) + 1
+    seconds = int(limits.seconds) * (os.cpu_count() or 1) + 1  # of all threads together
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

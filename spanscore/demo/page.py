@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from spanscore.demo import api, jobs, look
 from spanscore.demo.requests import AVAILABLE
@@ -25,7 +26,7 @@ from spanscore.metrics.reading import MAX_SIZE_VARIABLE
 
 _SWEEP = 30.0  # seconds between two looks for files that are too old
 _SIGN_OF_LIFE = 60.0  # seconds between two signs of life of an open page
-_QUEUE = 500  # waiting jobs
+_QUEUE = 100  # waiting jobs
 _INTRODUCTION = (
     "# Score {what}\n\n"
     "Drop or paste predictions and references, in any format of the benchmark. The page gives the official score with "
@@ -133,7 +134,7 @@ class Demo:
         **more
             Further arguments of ``gradio.Blocks.launch``.
         """
-        body = LimitBody.of(self.settings.max_upload)
+        limit = Middleware(LimitBody, max_upload=self.settings.max_upload, max_text=self.settings.max_text)
         return self.blocks.launch(
             theme=look.THEME,
             head=look.HEAD,
@@ -143,6 +144,6 @@ class Demo:
             run_history=False,
             enable_monitoring=False,
             footer_links=["api", "settings"],
-            app_kwargs={"lifespan": self._lifespan, "middleware": [body]},
+            app_kwargs={"lifespan": self._lifespan, "middleware": [limit]},
             **more,
         )

@@ -19,7 +19,9 @@ class Settings(NamedTuple):
     memory : int
         Bytes of one job (``SPANSCORE_DEMO_MEMORY``, such as ``4G``).
     max_upload : int
-        Bytes of a file or a text (``SPANSCORE_DEMO_UPLOAD``).
+        Bytes of an uploaded file (``SPANSCORE_DEMO_UPLOAD``).
+    max_text : int
+        Bytes of a pasted text, and of a text of the API (``SPANSCORE_DEMO_TEXT``). Texts wait in memory.
     max_expanded : int
         Bytes that a packed file may expand to (``SPANSCORE_MAX_SIZE``).
     workers : int
@@ -29,6 +31,7 @@ class Settings(NamedTuple):
     seconds: float = 120.0
     memory: int = 4 * 2**30
     max_upload: int = 64 * 2**20
+    max_text: int = 16 * 2**20
     max_expanded: int = 256 * 2**20
     workers: int = os.cpu_count() or 1
 
@@ -54,6 +57,7 @@ class Settings(NamedTuple):
             float(size("SPANSCORE_DEMO_SECONDS", int(defaults.seconds))),
             size("SPANSCORE_DEMO_MEMORY", defaults.memory),
             size("SPANSCORE_DEMO_UPLOAD", defaults.max_upload),
+            size("SPANSCORE_DEMO_TEXT", defaults.max_text),
             size(MAX_SIZE_VARIABLE, defaults.max_expanded),
             size("SPANSCORE_DEMO_WORKERS", defaults.workers),
         )

@@ -210,7 +210,7 @@ class BenchmarkTab:
             files["second"] = ""
         options, arguments = given_values(self.controls, list(rest))
         settings = self.demo.settings
-        with job_folder(self.demo.folder / "jobs", files, settings.max_upload) as (folder, paths):
+        with job_folder(self.demo.folder / "jobs", files, settings.max_text) as (folder, paths):
             if function is not work.check:
                 expect_files(paths, "predictions", *(["second"] if function is work.compare else []), "references")
             job = make_request(self.benchmark, folder, paths, options, arguments, self.demo.space)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 
-# JSON may write a byte of text as six bytes, and a request has up to three large texts.
-_JSON_FACTOR = 3
+# A request has up to three large texts. That of an uploaded file has little beside the file.
+_TEXTS = 3
+_BESIDE_A_FILE = 2**16
+_UPLOADS = "/upload"
 _Message = MutableMapping[str, Any]
 
 
@@ -19,30 +20,31 @@ class LimitBody:
     Parameters
     ----------
     app : ASGI application
-    max_size : int
-        Number of bytes of a body.
+    max_upload : int
+        Number of bytes of an uploaded file.
+    max_text : int
+        Number of bytes of a text.
     """
 
-    def __init__(self, app: Callable[..., Awaitable[None]], max_size: int) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], max_upload: int, max_text: int) -> None:
         self.app = app
-        self.max_size = max_size
-
-    @classmethod
-    def of(cls, max_upload: int) -> Middleware:
-        """Make the middleware for texts of at most `max_upload` bytes."""
-        return Middleware(cls, max_size=_JSON_FACTOR * max_upload)
+        self.max_upload = max_upload + _BESIDE_A_FILE
+        self.max_texts = _TEXTS * max_text
 
     async def __call__(self, scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Any) -> None:
         """Pass a request on, with a count of the bytes of its body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        # Gradio itself refuses a file that is a little too large, with a message on the page.
+        max_size = 2 * self.max_upload if scope["path"].endswith(_UPLOADS) else self.max_texts
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if length.isdigit() and int(length) > self.max_size:
+        if length.isdigit() and int(length) > max_size:
             # Senders read the answer only after they have sent all.
             while (await receive()).get("more_body"):
                 pass
-            await PlainTextResponse(self._words(), status_code=413)(scope, receive, send)
+            words = f"The request is too large, expected at most {max_size:,} bytes."
+            await PlainTextResponse(words, status_code=413)(scope, receive, send)
             return
         n_bytes = 0
 
@@ -50,11 +52,8 @@ class LimitBody:
             nonlocal n_bytes
             message = await receive()
             n_bytes += len(message.get("body", b""))
-            if n_bytes > self.max_size:  # a body without a length
+            if n_bytes > max_size:  # a body without a length
                 return {"type": "http.disconnect"}
             return message
 
         await self.app(scope, counted, send)
-
-    def _words(self) -> str:
-        return f"The request is too large, expected at most {self.max_size:,} bytes."
