@@ -35,8 +35,10 @@ _EMOJI = {"aste": "💬", "docred": "🕸️", "propsegment": "✂️", "sentive
 _OF_THE_HUB = ".gitattributes"
 
 
-class PublishError(Exception):
+class PublishError(click.ClickException):
     """Nothing was published. The message is one line."""
+
+    exit_code = 2
 
 
 # --- what a Space consists of -----------------------------------------------------------------------------------------
@@ -418,7 +420,9 @@ def main(names: tuple[str, ...], output: Path | None, user: str | None, dry_run:
         raise click.UsageError("nothing to do, expected --output, --user or --dist")
     if dry_run and user is None:
         raise click.UsageError("--dry-run needs --user")
-    chosen = names or tuple(BENCHMARKS)
+    if user is not None and not re.fullmatch(r"[\w-]+", user, re.ASCII):
+        raise click.UsageError(f"--user: {user!r} is not the name of an account")
+    chosen = dict.fromkeys(names or BENCHMARKS)
     try:
         if output is not None or user is not None:
             with tempfile.TemporaryDirectory() as temporary:
@@ -432,8 +436,8 @@ def main(names: tuple[str, ...], output: Path | None, user: str | None, dry_run:
         if dist is not None:
             for path in build_package(dist):
                 click.echo(path)
-    except PublishError as error:
-        raise click.ClickException(str(error)) from None
+    except OSError as error:
+        raise PublishError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
 
 
 if __name__ == "__main__":

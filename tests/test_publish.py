@@ -72,7 +72,7 @@ def test_a_published_version_never_changes(hub):
     space.tags["docred-2.0.0"] = space.commit(files)
     del hub.spaces["someone/aste_metric"].tags["aste-2.0.0"]
     before = len(hub.written())
-    words = run(hub, "--user", "someone", "aste", "docred", code=1)
+    words = run(hub, "--user", "someone", "aste", "docred", code=2)
     assert words == (
         "Error: someone/docred_metric: docred-2.0.0 is published with other files (matching.py), expected another "
         "VERSION in docred_metric.py\n"
@@ -83,7 +83,7 @@ def test_a_published_version_never_changes(hub):
 
 def test_an_upload_that_broke_off_is_ended(hub):
     hub.fails["/tag/"] = 500
-    assert "the Hub answers 500" in run(hub, "--user", "someone", "aste", code=1)
+    assert "the Hub answers 500" in run(hub, "--user", "someone", "aste", code=2)
     hub.fails.clear()
     space = hub.spaces["someone/aste_metric"]
     assert not space.tags and len(space.commits) == 2
@@ -132,13 +132,13 @@ def test_a_dry_run_needs_no_token_and_writes_nothing(hub):
 )
 def test_refusals_are_one_line(hub, fails, token, words):
     hub.fails |= fails
-    printed = run(hub, "--user", "someone", "aste", token=token, code=1)
+    printed = run(hub, "--user", "someone", "aste", token=token, code=2)
     assert printed.startswith(f"Error: {words}") and len(printed.splitlines()) == 1
 
 
 def test_a_hub_that_cannot_be_reached(hub):
     hub.url = "http://127.0.0.1:9"
-    printed = run(hub, "--user", "someone", "aste", code=1)
+    printed = run(hub, "--user", "someone", "aste", code=2)
     assert printed.startswith("Error: someone/aste_metric: the Hub cannot be reached (") and printed.count("\n") == 1
 
 
@@ -159,4 +159,6 @@ def test_output_and_dist(hub, tmp_path):
 def test_wrong_use(hub):
     assert "nothing to do, expected --output, --user or --dist" in run(hub, code=2)
     assert "--dry-run needs --user" in run(hub, "--dry-run", "--output", "x", code=2)
+    assert "--user: 'a b' is not the name of an account" in run(hub, "--user", "a b", code=2)
+    assert run(hub, "--output", "/proc/x", "aste", code=2) == "Error: /proc/x: No such file or directory\n"
     assert "'bleu' is not one of" in run(hub, "bleu", "--output", "x", code=2)
