@@ -181,14 +181,15 @@ def test_a_file_takes_the_place_of_an_earlier_one_and_can_be_dropped(tmp_path):
     [
         ("predictions.txt", "predictions.txt"),
         ("../../etc/passwd", "passwd"),
-        ("C:\\data\\my file.json", "my_file.json"),
+        ("C:\\data\\my file's (1).json", "my file's (1).json"),
         ("-rf", "rf"),
         ("@x", "x"),
         ("..", "file"),
         ("", "file"),
         ("a" * 300 + ".tsv", "a" * 76 + ".tsv"),
         ("Übung.tsv", "Übung.tsv"),
-        ("<img src=x>.txt", "img_src_x_.txt"),
+        ("<img src=x>.txt", "img src=x_.txt"),
+        ("a\u202eb\n.txt", "a_b_.txt"),
     ],
 )
 def test_names_of_files_are_safe(name, safe):

@@ -44,7 +44,7 @@ class Page:
     def __exit__(self, *error):
         self.browser.quit()
 
-    def wait(self, condition, seconds=15):
+    def wait(self, condition, seconds=60):
         end = time.monotonic() + seconds
         while True:
             try:
@@ -204,10 +204,10 @@ def test_a_file_is_uploaded(server, tmp_path):
         page.wait(lambda: not page.shows("aste-predictions"))
         page.upload("aste", "references", example.references)
         page.wait(lambda: not page.shows("aste-references"))
-        _, status = page.score(words="my_predictions.txt: format v2")
+        _, status = page.score(words="my predictions.txt: format v2")
         assert "81.82" in status
         assert sorted(path.name for path in server.files() if "sessions" in path.parts) == [
-            "my_predictions.txt",
+            "my predictions.txt",
             "references.txt",
         ]
         assert not [path for path in server.files() if "uploads" in path.parts and path.stat().st_size]

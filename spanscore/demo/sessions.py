@@ -11,6 +11,7 @@ from pathlib import Path
 
 KEPT = 300.0  # seconds that files are kept after the last sign of life of their page
 _LONGEST_NAME = 80
+_REPLACED = '<>:"|?*'
 
 
 class Sessions:
@@ -67,6 +68,7 @@ class Sessions:
 
 
 def safe_name(name: str) -> str:
-    """The last part of a file name, with letters, digits, dots and dashes only. It begins with a letter or a digit."""
-    words = re.sub(r"[^\w.-]+", "_", re.split(r"[/\\]", name)[-1]).lstrip("._-")
-    return words[-_LONGEST_NAME:].lstrip("._-") or "file"
+    """The last part of a file name. What could be taken for a path, an option or a control character is replaced."""
+    last = re.split(r"[/\\]", name)[-1]
+    words = "".join("_" if sign in _REPLACED or not sign.isprintable() else sign for sign in last)
+    return words[-_LONGEST_NAME:].lstrip("._-@~ ") or "file"
