@@ -86,7 +86,10 @@ def too_large(name: str, what: str = "expands to") -> ValueError:
     size = max_size()
     unit = next(unit for unit in "TGMK" if size >= _UNITS[unit] or unit == "K")
     words = f"{size / _UNITS[unit]:.4g}{unit}"
-    return ValueError(f"{name}:1: {what} more than {words}, the limit against damaged files ({MAX_SIZE_VARIABLE})")
+    return ValueError(
+        f"{name}:1: {what} more than {words}, the limit against damaged files "
+        f"(--max-size on the command line, or the variable {MAX_SIZE_VARIABLE})"
+    )
 
 
 # --- bytes ------------------------------------------------------------------------------------------------------------
