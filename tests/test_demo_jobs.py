@@ -307,3 +307,16 @@ def test_files_that_no_session_took_are_swept(tmp_path, monkeypatch):
     demo.sweep(lambda: later)
     demo.sweep(lambda: later)
     assert not [path for path in demo.folder.rglob("*") if path.is_file()] and not upload.parent.exists()
+
+
+def test_an_installed_package_has_a_page_without_examples(monkeypatch):
+    from spanscore.demo import page, tab
+
+    monkeypatch.setattr(tab, "examples_of", lambda benchmark: [])
+    blocks = page.Demo(Settings()).blocks
+    boxes = {block.elem_id: block for block in blocks.blocks.values() if getattr(block, "elem_id", None)}
+    assert boxes["aste-predictions"].value in (None, "") and boxes["docred-example"].value is None
+    assert {dependency.api_name for dependency in blocks.fns.values() if dependency.api_visibility == "public"} == {
+        "score",
+        "benchmarks",
+    }

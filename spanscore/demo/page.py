@@ -64,12 +64,7 @@ class Demo:
         # Gradio puts uploads there before a session takes them.
         os.environ["GRADIO_TEMP_DIR"] = str(self.uploads)
         jobs.start_server({MAX_SIZE_VARIABLE: str(settings.max_expanded)})
-        self._at_load: list[dict[str, Any]] = []
         self.blocks = self._build()
-
-    def on_load(self, event: dict[str, Any]) -> None:
-        """Add an event of the opening of the page."""
-        self._at_load.append(event)
 
     def _build(self) -> gr.Blocks:
         headings = [benchmark.heading for benchmark in AVAILABLE.values()]
@@ -86,14 +81,13 @@ class Demo:
                     minutes=KEPT / 60 + 1,
                 )
             )
-            if len(AVAILABLE) == 1:
-                BenchmarkTab(self, next(iter(AVAILABLE.values())))
-            else:
-                for benchmark in AVAILABLE.values():
-                    with gr.Tab(benchmark.heading, id=benchmark.name):
-                        BenchmarkTab(self, benchmark)
-            for event in self._at_load:
-                blocks.load(**event)
+            tabs = []
+            for benchmark in AVAILABLE.values():
+                # The page of a single benchmark has no tabs to choose from.
+                with gr.Tab(benchmark.heading, id=benchmark.name) if len(AVAILABLE) > 1 else gr.Column():
+                    tabs.append(BenchmarkTab(self, benchmark))
+            for tab in tabs:
+                blocks.load(**tab.check_event)
             gr.Timer(_SIGN_OF_LIFE).tick(self._touch, **private)
             blocks.unload(self._leave)
         blocks.queue(max_size=_QUEUE, default_concurrency_limit=None)
