@@ -22,7 +22,6 @@ from spanscore.demo.sessions import KEPT, Sessions
 from spanscore.demo.settings import Settings
 from spanscore.demo.tab import BenchmarkTab
 from spanscore.demo.traffic import LimitBody
-from spanscore.metrics.reading import MAX_SIZE_VARIABLE
 
 _SWEEP = 30.0  # seconds between two looks for files that are too old
 _SIGN_OF_LIFE = 60.0  # seconds between two signs of life of an open page
@@ -63,7 +62,7 @@ class Demo:
         self.sessions = Sessions(self.folder / "sessions")
         # Gradio puts uploads there before a session takes them.
         os.environ["GRADIO_TEMP_DIR"] = str(self.uploads)
-        jobs.start_server({MAX_SIZE_VARIABLE: str(settings.max_expanded)})
+        jobs.start_server()
         self.blocks = self._build()
 
     def _build(self) -> gr.Blocks:
