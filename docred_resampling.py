@@ -123,6 +123,12 @@ class System(NamedTuple):
     scores: FactScores
 
 
+def beside(tables: list[csr_array]) -> csr_array:
+    """Put tables with the same rows side by side."""
+    # Before scipy 1.12, `hstack` makes a matrix of arrays. The sums of a matrix have two axes.
+    return csr_array(hstack(tables, format="csr"))
+
+
 def sum_systems(systems: list[System], groups: np.ndarray | None) -> Statistics:
     """The sums over documents of one or more systems on the same references.
 
@@ -147,10 +153,10 @@ def sum_systems(systems: list[System], groups: np.ndarray | None) -> Statistics:
         ranks = rank_documents(corpus, scores, steps)
         rows = {name: counted[name] for name in ("fact", *corpus.gold.seen)} | best_rows(corpus, ranks, steps)
         rows_of.append({name: move @ table for name, table in rows.items()})
-        ranks_of.append(hstack([move @ part for part in ranks if part is not None], format="csr"))
+        ranks_of.append(beside([move @ part for part in ranks if part is not None]))
     names = list(rows_of[0])
     tables = [
-        hstack([csr_array(np.concatenate(list(rows.values()), axis=1)), ranks], format="csr")
+        beside([csr_array(np.concatenate(list(rows.values()), axis=1)), ranks])
         for rows, ranks in zip(rows_of, ranks_of, strict=True)
     ]
     if groups is not None:  # a document of an unknown title is a group of its own
