@@ -557,19 +557,50 @@ def test_pages_work_with_the_keyboard_and_have_names(browser, example_pages, nam
     assert not browser.find_elements("xpath", "//th[not(normalize-space())]")
 
 
-def test_the_words_of_a_chosen_item_come_into_view(browser, hostile):
-    browser.get(hostile.as_uri())
-    # The last of the 100,000 words, from the keyboard. The page itself does not move.
-    item = browser.find_element("xpath", "(//article)[1]//li[span[text()='missed']]/button")
-    browser.execute_script("arguments[0].focus()", item)
-    before = browser.execute_script("return scrollY")
-    item.send_keys("\ue007")
-    assert browser.execute_script("return scrollY") == before
-    seen = browser.execute_script(
-        "const [text, word] = ['.text', '.text .gold'].map((e) => document.querySelector(e).getBoundingClientRect());"
-        "return text.top <= word.top && word.bottom <= text.bottom"
+def test_the_words_of_a_chosen_item_come_into_view(browser, scored, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    tokens = [f"word{at}" for at in range(3000)]
+    gold = [{"aspect": [at], "opinion": [at + 1], "polarity": "POS"} for at in (0, 2990)]
+    records = {"references": [{"tokens": tokens, "triplets": gold}], "predictions": [{"triplets": gold[:1]}]}
+    path = tmp_path / "report.html"
+    path.write_text(pages.report_page(*scored("aste", records)), encoding="utf-8")
+    browser.get(path.as_uri())
+
+    def is_seen(words):
+        return browser.execute_script(
+            "const box = document.querySelector('.text').getBoundingClientRect();"
+            "return [...document.querySelectorAll('.text bdi')].filter((e) => arguments[0].includes(e.textContent))"
+            ".map((e) => e.getBoundingClientRect()).every((e) => box.top <= e.top && e.bottom <= box.bottom)",
+            words,
+        )
+
+    assert is_seen(["word0", "word1"]) and not is_seen(["word2990", "word2991"])
+    first, last = browser.find_elements("css selector", ".items button")
+    for item, words in ((last, ["word2990", "word2991"]), (first, ["word0", "word1"])):
+        browser.execute_script("arguments[0].focus()", item)
+        before = browser.execute_script("return scrollY")
+        item.send_keys(Keys.ENTER)
+        assert texts(browser, ".text .gold") == words and is_seen(words)
+        # The page itself does not move.
+        assert browser.execute_script("return scrollY") == before
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_words_under_a_plot_hold_in_both_themes(browser, example_pages, theme):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
     )
-    assert seen and texts(browser, ".text .gold") == ["👩‍👩‍👧", "word99989"]
+    browser.get(example_pages["sentivent"].as_uri())
+    caption, strict, relaxed = browser.execute_script(
+        "const plot = document.querySelector('figure'), all = (kind) => [...plot.querySelectorAll('rect.' + kind)];"
+        "const tops = (kind) => all(kind).map((bar) => bar.getBoundingClientRect().top);"
+        "return [plot.querySelector('figcaption').textContent, tops('strict'), tops('relaxed')]"
+    )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    # A colour that is dark in one theme is light in the other, so places tell the bars apart.
+    assert "upper bar is strict" in caption and "lower one is relaxed" in caption
+    assert strict and all(upper < lower for upper, lower in zip(strict, relaxed, strict=True))
 
 
 @pytest.mark.parametrize("way", ["message", "style"])
@@ -633,6 +664,11 @@ def test_a_comparison_shows_all_figures_and_says_what_they_mean():
         for key in ("a", "b", "difference"):
             assert f"<td>{row[key]:.2f}</td>" in page
         assert f"<td>{row['p_value']:.4f}</td>" in page
+    assert "p-values are those of paired randomisation" in page
+    bootstrap = {**settings, "method": "bootstrap"}
+    listed = [{"system_a": "a", "system_b": "b", "scores": found}]
+    page_of_bootstrap = pages.comparison_page("ASTE", "gold.txt", listed, bootstrap, ("f1",))
+    assert "randomisation" not in page_of_bootstrap and "those of the paired bootstrap" in page_of_bootstrap
     assert "method:randomisation|n_resamples:200|random_state:0|confidence_level:0.9" in page
     f1 = found["f1"]
     low, high = f1["interval"]
