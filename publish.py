@@ -126,7 +126,7 @@ def metric_of(name: str) -> Any:
 
 
 def tag_of(name: str) -> str:
-    """The tag of the present version of a metric. Evaluate looks for tags ``v<number>`` by itself, so it is none."""
+    """The tag of a metric's version. It is no ``v<number>``, since evaluate loads such tags without being asked."""
     return f"{name}-{metric_of(name).definition.version}"
 
 

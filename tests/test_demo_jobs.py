@@ -57,7 +57,9 @@ def look_around(request, progress):
 
 @pytest.fixture(scope="module", autouse=True)
 def server():
-    jobs.start_server({})
+    before = dict(os.environ)
+    jobs.start_server()
+    assert dict(os.environ) == before
 
 
 def run(function, request=None, **more):
@@ -258,7 +260,7 @@ def test_settings_come_from_the_environment(monkeypatch):
     assert Settings.from_environment() == Settings()
     monkeypatch.setenv("SPANSCORE_DEMO_MEMORY", "2G")
     monkeypatch.setenv("SPANSCORE_DEMO_SECONDS", "30")
-    assert Settings.from_environment().limits == jobs.Limits(30, 2 * 2**30)
+    assert Settings.from_environment().limits == jobs.Limits(30, 2 * 2**30, 256 * 2**20)
     monkeypatch.setenv("SPANSCORE_DEMO_UPLOAD", "much")
     with pytest.raises(ValueError, match=r"^SPANSCORE_DEMO_UPLOAD: 'much' is not a size"):
         Settings.from_environment()
@@ -292,6 +294,7 @@ def test_files_that_no_session_took_are_swept(tmp_path, monkeypatch):
     from spanscore.demo.page import Demo
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("GRADIO_TEMP_DIR", "set by the page")
     monkeypatch.setattr("tempfile.tempdir", None)
     demo = Demo(Settings())
     assert demo.folder.parent == tmp_path
@@ -307,3 +310,17 @@ def test_files_that_no_session_took_are_swept(tmp_path, monkeypatch):
     demo.sweep(lambda: later)
     demo.sweep(lambda: later)
     assert not [path for path in demo.folder.rglob("*") if path.is_file()] and not upload.parent.exists()
+
+
+def test_an_installed_package_has_a_page_without_examples(monkeypatch):
+    from spanscore.demo import page, tab
+
+    monkeypatch.setenv("GRADIO_TEMP_DIR", "set by the page")
+    monkeypatch.setattr(tab, "examples_of", lambda benchmark: [])
+    blocks = page.Demo(Settings()).blocks
+    boxes = {block.elem_id: block for block in blocks.blocks.values() if getattr(block, "elem_id", None)}
+    assert boxes["aste-predictions"].value in (None, "") and boxes["docred-example"].value is None
+    assert {dependency.api_name for dependency in blocks.fns.values() if dependency.api_visibility == "public"} == {
+        "score",
+        "benchmarks",
+    }

@@ -25,6 +25,8 @@ def server(tmp_path_factory):
     with running(folder, SPANSCORE_DEMO_UPLOAD="3M", SPANSCORE_DEMO_SECONDS="60", SPANSCORE_MAX_SIZE="4M") as found:
         yield found
     assert not found.files() and "Traceback" not in found.log.read_text()
+    # Records that a stopped job was counting are deleted with its folder.
+    assert list((folder / "home").rglob("*_metric.py")) and not list((folder / "home").rglob("*.arrow"))
 
 
 class Page:

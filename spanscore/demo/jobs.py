@@ -19,11 +19,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spanscore.metrics.reading import MAX_SIZE, MAX_SIZE_VARIABLE
 from spanscore.terminal import describe_error
 
 _POLL = 0.02  # seconds between two looks at a job
 _NICE = 5  # jobs give way to the page
 _PRELOADED = "spanscore.demo.work"
+_ROOT = Path(__file__).resolve().parents[2]  # the folder of the package
 _context = multiprocessing.get_context("forkserver")
 # The processes of each owner, such as the session of a page.
 _running: dict[str, set[BaseProcess]] = defaultdict(set)
@@ -38,25 +40,34 @@ class Limits(NamedTuple):
         Time from its start, waiting included.
     memory : int
         Bytes beyond those of the imported modules.
+    expanded : int
+        Bytes that a packed file may expand to.
     """
 
     seconds: float = 120.0
     memory: int = 4 * 2**30
+    expanded: int = MAX_SIZE
 
 
 class JobError(Exception):
     """A job gave no result. The message is one line for the user."""
 
 
-def start_server(environment: dict[str, str]) -> None:
-    """Start the server process, with changes of its environment. Jobs before it start the server by themselves."""
-    os.environ.update(environment)
+def start_server() -> None:
+    """Start the server process. Without it, the first job does so, and takes some seconds."""
     _context.set_forkserver_preload([_PRELOADED])
     # The server process looks for modules where Python does by default, and not in the `sys.path` of this process.
-    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    process = _context.Process(target=_nothing)
-    process.start()
-    process.join()
+    before = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(_ROOT), *([before] if before else [])])
+    try:
+        process = _context.Process(target=_nothing)
+        process.start()
+        process.join()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
 
 
 def _nothing() -> None:
@@ -170,6 +181,7 @@ def _work(sender: Connection, work: Callable[..., Any], request: Any, limits: Li
 
 def _set_limits(limits: Limits) -> None:
     os.nice(_NICE)
+    os.environ[MAX_SIZE_VARIABLE] = str(limits.expanded)
     sizes = Path("/proc/self/statm")
     if sizes.exists():  # systems without it do not keep to the limit of addresses
         used = int(sizes.read_text().split()[0]) * resource.getpagesize()

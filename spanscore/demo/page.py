@@ -22,7 +22,6 @@ from spanscore.demo.sessions import KEPT, Sessions
 from spanscore.demo.settings import Settings
 from spanscore.demo.tab import BenchmarkTab
 from spanscore.demo.traffic import LimitBody
-from spanscore.metrics.reading import MAX_SIZE_VARIABLE
 
 _SWEEP = 30.0  # seconds between two looks for files that are too old
 _SIGN_OF_LIFE = 60.0  # seconds between two signs of life of an open page
@@ -63,13 +62,8 @@ class Demo:
         self.sessions = Sessions(self.folder / "sessions")
         # Gradio puts uploads there before a session takes them.
         os.environ["GRADIO_TEMP_DIR"] = str(self.uploads)
-        jobs.start_server({MAX_SIZE_VARIABLE: str(settings.max_expanded)})
-        self._at_load: list[dict[str, Any]] = []
+        jobs.start_server()
         self.blocks = self._build()
-
-    def on_load(self, event: dict[str, Any]) -> None:
-        """Add an event of the opening of the page."""
-        self._at_load.append(event)
 
     def _build(self) -> gr.Blocks:
         headings = [benchmark.heading for benchmark in AVAILABLE.values()]
@@ -86,14 +80,13 @@ class Demo:
                     minutes=KEPT / 60 + 1,
                 )
             )
-            if len(AVAILABLE) == 1:
-                BenchmarkTab(self, next(iter(AVAILABLE.values())))
-            else:
-                for benchmark in AVAILABLE.values():
-                    with gr.Tab(benchmark.heading, id=benchmark.name):
-                        BenchmarkTab(self, benchmark)
-            for event in self._at_load:
-                blocks.load(**event)
+            tabs = []
+            for benchmark in AVAILABLE.values():
+                # The page of a single benchmark has no tabs to choose from.
+                with gr.Tab(benchmark.heading, id=benchmark.name) if len(AVAILABLE) > 1 else gr.Column():
+                    tabs.append(BenchmarkTab(self, benchmark))
+            for tab in tabs:
+                blocks.load(**tab.check_event)
             gr.Timer(_SIGN_OF_LIFE).tick(self._touch, **private)
             blocks.unload(self._leave)
         blocks.queue(max_size=_QUEUE, default_concurrency_limit=None)

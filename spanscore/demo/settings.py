@@ -65,4 +65,4 @@ class Settings(NamedTuple):
     @property
     def limits(self) -> Limits:
         """The limits of one job."""
-        return Limits(self.seconds, self.memory)
+        return Limits(self.seconds, self.memory, self.max_expanded)

@@ -30,6 +30,11 @@ class BenchmarkTab:
     ----------
     demo : Demo
     benchmark : Benchmark
+
+    Attributes
+    ----------
+    check_event : dict
+        The arguments of the event that checks the files. The page runs it when it is opened.
     """
 
     def __init__(self, demo: Demo, benchmark: Benchmark) -> None:
@@ -110,42 +115,52 @@ class BenchmarkTab:
     # --- what happens -------------------------------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        texts = [one.text for one in self.sources]
-        inputs = [*texts, *(control.component for control in self.controls)]
+        # What each job gets: all texts, then all options.
+        inputs = [*(one.text for one in self.sources), *(control.component for control in self.controls)]
         queued: dict[str, Any] = {"concurrency_id": _JOBS, "concurrency_limit": self.demo.settings.workers}
-        check = {"fn": self.check, "inputs": inputs, "outputs": self.problems, "trigger_mode": "always_last"}
-        check |= {"show_progress": "hidden", **queued, **_HIDDEN}
-        kept: dict[str, Any]
-        leave: dict[str, Any] = {
-            "inputs": [self.example, *inputs],
-            "outputs": [self.example, *inputs],
-            "show_progress": "hidden",
-        }
-        leave |= {"queue": False, **_HIDDEN}
+        self.check_event: dict[str, Any] = {"fn": self.check, "inputs": inputs, "outputs": self.problems}
+        self.check_event |= {"trigger_mode": "always_last", "show_progress": "hidden", **queued, **_HIDDEN}
+        self._connect_files(inputs)
+        self._connect_work(inputs, queued)
+        files = [one.file for one in self.sources]
+        texts, options = inputs[: len(self.sources)], inputs[len(self.sources) :]
+        self.example.input(
+            self.load_example, self.example, [*texts, *files, *options], show_progress="hidden", **_HIDDEN
+        )
+
+    def _connect_files(self, inputs: list[Any]) -> None:
+        """Check the files whenever one of them changes, and leave the example when the visitor's own come in."""
+        of_example = [self.example, *inputs]
+        leave: dict[str, Any] = {"inputs": of_example, "outputs": of_example}
+        leave |= {"queue": False, "show_progress": "hidden", **_HIDDEN}
         for one in self.sources:
-            is_side = one.slot in ("predictions", "references")
-            kept = {"fn": self._store(one.slot), "inputs": one.file, "outputs": one.text, "show_progress": "hidden"}
-            uploaded, cleared = one.file.upload(**kept, **_HIDDEN), one.file.clear(**kept, **_HIDDEN)
-            cleared.then(**check)
-            (uploaded.then(self.leave_example, **leave) if is_side else uploaded).then(**check)
-            if is_side:
+            store: dict[str, Any] = {"fn": self._store(one.slot), "inputs": one.file, "outputs": one.text}
+            store |= {"show_progress": "hidden", **_HIDDEN}
+            uploaded = one.file.upload(**store)
+            if one.slot in ("predictions", "references"):
+                uploaded = uploaded.then(self.leave_example, **leave)
                 # Gradio tells of pasted text as a change, and not as an input.
                 one.text.change(self.leave_replaced_example, trigger_mode="always_last", **leave)
-        read_by = [*(one.text for one in self.sides), *(c.component for c in self.controls if c.of_reading)]
-        gr.on([component.change for component in read_by], **check)
-        self.demo.on_load(check)
-        scored = [self.status, self.report, self.comparison, self.json, self.latex, self.python, self.shell]
-        working: dict[str, Any] = {"inputs": inputs, "show_progress_on": self.status, "trigger_mode": "once"}
-        working |= queued | _HIDDEN
+            uploaded.then(**self.check_event)
+            one.file.clear(**store).then(**self.check_event)
+        read = [
+            *(one.text for one in self.sides),
+            *(control.component for control in self.controls if control.of_reading),
+        ]
+        gr.on([component.change for component in read], **self.check_event)
+
+    def _connect_work(self, inputs: list[Any], queued: dict[str, Any]) -> None:
+        """Score, compare and stop when a button is clicked."""
+        work_event: dict[str, Any] = {"inputs": inputs, "show_progress_on": self.status, "trigger_mode": "once"}
+        work_event |= queued | _HIDDEN
+        texts = [self.json, self.latex, self.python, self.shell]
+        scored = [self.status, self.report, self.comparison, *texts, self.downloads, self.same]
+        compared = [self.status, self.comparison, self.python, self.shell, self.same]
         events: Any = [
-            self.score_button.click(self.score, outputs=[*scored, self.downloads, self.same], **working),
-            self.compare_button.click(
-                self.compare, outputs=[self.status, self.comparison, self.python, self.shell, self.same], **working
-            ),
+            self.score_button.click(self.score, outputs=scored, **work_event),
+            self.compare_button.click(self.compare, outputs=compared, **work_event),
         ]
         self.stop_button.click(self.stop, outputs=self.status, cancels=events, queue=False, **_HIDDEN)
-        components = [*texts, *(one.file for one in self.sources), *(control.component for control in self.controls)]
-        self.example.input(self.load_example, self.example, components, show_progress="hidden", **_HIDDEN)
 
     def _store(self, slot: str) -> Any:
         """Make the function that keeps an uploaded file for its session, or drops it."""

@@ -5,6 +5,7 @@ Each function runs in a process of its own, in a folder that holds the files of 
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import os
@@ -25,10 +26,9 @@ from spanscore.terminal import call_quietly, describe_error
 _MOST_PROBLEMS = 200
 # The settings of a comparison, where the options of the metric do not give others.
 _COMPARISON: dict[str, Any] = {
-    "method": "randomisation",
-    "n_resamples": 10_000,
-    "random_state": 0,
-    "confidence_level": 0.95,
+    name: parameter.default
+    for name, parameter in inspect.signature(comparison.compare_systems).parameters.items()
+    if name in ("method", "n_resamples", "random_state", "confidence_level")
 }
 Progress = Callable[[str], None]
 
@@ -71,7 +71,6 @@ def _at_work(request: Request) -> Iterator[tuple[Benchmark, io.StringIO]]:
     """Enter the folder of a request. Gives the benchmark, and the lines that go to standard error."""
     os.chdir(request.folder)
     # Metrics keep their records in this folder while they count.
-    os.environ["HF_METRICS_CACHE"] = request.folder
     evaluate.config.HF_METRICS_CACHE = request.folder
     with redirect_stderr(io.StringIO()) as said:
         yield BENCHMARKS[request.benchmark], said
@@ -83,7 +82,7 @@ def _options(benchmark: Benchmark, request: Request) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        An option is unknown, or text is given for a list.
+        An option is unknown, or is given as a path.
     """
     known = metric_options(benchmark)
     for name in request.options:
