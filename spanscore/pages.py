@@ -29,6 +29,7 @@ _TEMPLATES = Path(__file__).resolve().parent / "templates"
 _STRICT, _RELAXED = "strict", "relaxed"  # classes of bars, which have a colour in the style of the page
 _WIDEST = 330  # length of the longest bar, in pixels
 _MOST_BARS = 30
+_SMALLEST_P = 0.0001  # p-values have four decimals
 _WIDE = 5  # number of columns from which a table takes the whole width of the page
 
 
@@ -123,7 +124,7 @@ def comparison_page(
         For each system but the first: ``system_a`` and ``system_b``, the names of the files, and ``scores``, as
         `spanscore.comparison.compare_systems` gives them.
     settings : dict
-        The method, the numbers and the seed of the comparison; ``confidence_level`` is among them.
+        The method, the numbers and the seed of the comparison; ``method`` and ``confidence_level`` are among them.
     headlines : sequence of str
         Names of the headline score. The first that was compared counts.
 
@@ -134,7 +135,7 @@ def comparison_page(
     """
     shown = []
     for one in comparisons:
-        first, second, scores = one["system_a"], one["system_b"], one["scores"]
+        first, second, scores = _isolated(one["system_a"]), _isolated(one["system_b"]), one["scores"]
         name = next((name for name in headlines if name in scores), next(iter(scores)))
         table = comparison_table(first, second, scores)
         shown.append(
@@ -147,7 +148,19 @@ def comparison_page(
             }
         )
     words = "|".join(f"{name}:{value}" for name, value in settings.items())
-    return _render("comparison.html", heading=heading, references=references, comparisons=shown, settings=words)
+    return _render(
+        "comparison.html",
+        heading=heading,
+        references=references,
+        comparisons=shown,
+        settings=words,
+        bootstrap=settings["method"] == "bootstrap",
+    )
+
+
+def _isolated(name: str) -> str:
+    """A name between marks, so that its direction does not change that of the words around it."""
+    return f"\u2068{name}\u2069"
 
 
 def verdict(first: str, second: str, name: str, found: Mapping[str, Any], confidence_level: float) -> str:
@@ -168,7 +181,9 @@ def verdict(first: str, second: str, name: str, found: Mapping[str, Any], confid
     small = max(abs(a), abs(b)) <= 1
     low, high = (format_figure(end, small) for end in found["interval"])
     scores = f"{spell_out(name)} is {format_figure(a, small)} for {first} and {format_figure(b, small)} for {second}. "
-    interval = f"{100 * confidence_level:g} % interval {low} to {high}, p = {format_figure(float(p_value), True)}"
+    # No p-value is shown as 0.
+    p_words = f"p = {p_value:.4f}" if p_value >= _SMALLEST_P else f"p < {_SMALLEST_P}"
+    interval = f"{100 * confidence_level:g} % interval {low} to {high}, {p_words}"
     scores += f"The difference is {format_figure(difference, small)} ({interval}). "
     if p_value <= 1 - confidence_level:
         return scores + f"The test shows that {second if difference > 0 else first} is better."
@@ -196,7 +211,7 @@ def _confusion(confusion: Confusion) -> dict[str, Any]:
     for gold in confusion.labels:
         counts = [(label, confusion.counts.get((gold, label), 0)) for label in confusion.labels]
         rows.append((gold, [_cell(format_figure(n), gold == label, round(100 * n / most)) for label, n in counts]))
-    return {"title": confusion.name, "matrix": True, "columns": ["", *confusion.labels], "rows": rows}
+    return {"title": confusion.name, "matrix": True, "columns": ["gold", *confusion.labels], "rows": rows}
 
 
 def _cell(text: str, same: bool = False, share: int = 0) -> dict[str, Any]:
@@ -220,7 +235,7 @@ def _charts(scored: ScoredFiles, found: list[Table]) -> list[dict[str, Any]]:
         pairs = [(scored.benchmark.scored_item, result["exact"]["f1"], result["f1"])]
     charts = []
     if pairs:
-        caption = "F1: dark is strict matching, light is relaxed."
+        caption = "F1: the upper bar is strict matching, the lower one is relaxed."
         rows = [(name, [(strict, _STRICT), (relaxed, _RELAXED)], "") for name, strict, relaxed in pairs]
         charts.append(_chart("Strict beside relaxed", caption, rows, scale))
     for table in found:

@@ -494,8 +494,28 @@ def test_pages_fit_a_phone(browser, example_pages, name, width):
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     browser.get(example_pages[name].as_uri())
     widths = browser.execute_script("return [document.documentElement.scrollWidth, innerWidth]")
+    names, plots = browser.execute_script(NARROWEST), browser.execute_script(SMALLEST)
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     assert widths == [width, width]
+    # Names of rows are not broken into single letters, and words in plots can be read.
+    assert names and not [(name, lines) for name, lines in names if lines > 1 + len(name) // 14 + name.count(" ")]
+    assert not [size for size in plots if size < 9]
+
+
+# Each row's name with its number of lines, and the heights of letters in plots.
+NARROWEST = """
+return [...document.querySelectorAll("tbody th")].map((head) => {
+  const range = document.createRange();
+  range.selectNodeContents(head);
+  return [head.textContent, new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size];
+});
+"""
+SMALLEST = """
+return [...document.querySelectorAll("svg")].map((svg) => {
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  return scale * parseFloat(getComputedStyle(svg.querySelector("text")).fontSize);
+});
+"""
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -530,18 +550,73 @@ def test_pages_work_with_the_keyboard_and_have_names(browser, example_pages, nam
         browser.find_element("css selector", ".items button").send_keys(Keys.ENTER)
         assert len(browser.find_elements("css selector", ".text.chosen")) == 1
         assert browser.find_element("css selector", ".items button").get_attribute("aria-pressed") == "true"
+    head = browser.find_element("css selector", "table.sorts th:last-child button")
+    for order in ("descending", "ascending"):
+        head.send_keys(Keys.ENTER)
+        assert head.find_element("xpath", "..").get_attribute("aria-sort") == order
+    assert not browser.find_elements("xpath", "//th[not(normalize-space())]")
 
 
-def test_a_report_inside_another_page_follows_its_theme(browser, example_pages, tmp_path):
+def test_the_words_of_a_chosen_item_come_into_view(browser, scored, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    tokens = [f"word{at}" for at in range(3000)]
+    gold = [{"aspect": [at], "opinion": [at + 1], "polarity": "POS"} for at in (0, 2990)]
+    records = {"references": [{"tokens": tokens, "triplets": gold}], "predictions": [{"triplets": gold[:1]}]}
+    path = tmp_path / "report.html"
+    path.write_text(pages.report_page(*scored("aste", records)), encoding="utf-8")
+    browser.get(path.as_uri())
+
+    def is_seen(words):
+        return browser.execute_script(
+            "const box = document.querySelector('.text').getBoundingClientRect();"
+            "return [...document.querySelectorAll('.text bdi')].filter((e) => arguments[0].includes(e.textContent))"
+            ".map((e) => e.getBoundingClientRect()).every((e) => box.top <= e.top && e.bottom <= box.bottom)",
+            words,
+        )
+
+    assert is_seen(["word0", "word1"]) and not is_seen(["word2990", "word2991"])
+    first, last = browser.find_elements("css selector", ".items button")
+    for item, words in ((last, ["word2990", "word2991"]), (first, ["word0", "word1"])):
+        browser.execute_script("arguments[0].focus()", item)
+        before = browser.execute_script("return scrollY")
+        item.send_keys(Keys.ENTER)
+        assert texts(browser, ".text .gold") == words and is_seen(words)
+        # The page itself does not move.
+        assert browser.execute_script("return scrollY") == before
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_words_under_a_plot_hold_in_both_themes(browser, example_pages, theme):
+    browser.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]}
+    )
+    browser.get(example_pages["sentivent"].as_uri())
+    caption, strict, relaxed = browser.execute_script(
+        "const plot = document.querySelector('figure'), all = (kind) => [...plot.querySelectorAll('rect.' + kind)];"
+        "const tops = (kind) => all(kind).map((bar) => bar.getBoundingClientRect().top);"
+        "return [plot.querySelector('figcaption').textContent, tops('strict'), tops('relaxed')]"
+    )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    # A colour that is dark in one theme is light in the other, so places tell the bars apart.
+    assert "upper bar is strict" in caption and "lower one is relaxed" in caption
+    assert strict and all(upper < lower for upper, lower in zip(strict, relaxed, strict=True))
+
+
+@pytest.mark.parametrize("way", ["message", "style"])
+def test_a_report_inside_another_page_follows_its_theme(browser, example_pages, tmp_path, way):
     inner = escape(example_pages["aste"].read_text(), quote=True)
     for theme in ("light", "dark"):
         tell = f"onload=\"this.contentWindow.postMessage('{theme}', '*')\""
-        frame = f'<iframe {tell} sandbox="allow-scripts" srcdoc="{inner}"></iframe>'
+        tell = tell if way == "message" else f'style="color-scheme: {theme}"'
+        frame = f'<iframe {tell} width="360" sandbox="allow-scripts" srcdoc="{inner}"></iframe>'
         (tmp_path / "outer.html").write_text(f"<!doctype html><meta charset=utf-8>{frame}", encoding="utf-8")
         browser.get((tmp_path / "outer.html").as_uri())
         browser.switch_to.frame(browser.find_element("tag name", "iframe"))
         try:
             assert (browser.execute_script(LIGHTNESS) < 0.2) == (theme == "dark")
+            wide = "const page = document.documentElement; return page.scrollWidth <= page.clientWidth && innerWidth"
+            assert browser.execute_script(wide) == 360
             browser.find_element("id", "kind").send_keys("wrong_polarity")
             assert texts(browser, "#found") == ["1 of 8 documents"]
         finally:
@@ -556,7 +631,21 @@ def test_a_comparison_shows_hostile_names_as_text(browser, example_pages):
     browser.get(example_pages["comparison"].as_uri())
     assert "owned" not in browser.title and not browser.find_elements("css selector", "main script, main img")
     shown = texts(browser, "h2")
-    assert [text.removesuffix(" beside first") for text in shown] == HOSTILE
+    # Marks around each name keep its direction from the words beside it.
+    assert [text.removesuffix(" beside \u2068first\u2069") for text in shown] == [
+        f"\u2068{name}\u2069" for name in HOSTILE
+    ]
+    order = browser.execute_script(
+        """return [...document.querySelectorAll("h2")].map(({firstChild, textContent}) => {
+          const range = document.createRange(), at = textContent.indexOf("beside");
+          const [b, e] = [at, at + 5].map((letter) => {
+            range.setStart(firstChild, letter); range.setEnd(firstChild, letter + 1);
+            return range.getBoundingClientRect().left;
+          });
+          return e - b;
+        })"""
+    )
+    assert len(order) == len(HOSTILE) and min(order) > 0
     # No request but for the page itself.
     requests = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
     addresses = [one["params"]["request"]["url"] for one in requests if one["method"] == "Network.requestWillBeSent"]
@@ -575,12 +664,17 @@ def test_a_comparison_shows_all_figures_and_says_what_they_mean():
         for key in ("a", "b", "difference"):
             assert f"<td>{row[key]:.2f}</td>" in page
         assert f"<td>{row['p_value']:.4f}</td>" in page
+    assert "p-values are those of paired randomisation" in page
+    bootstrap = {**settings, "method": "bootstrap"}
+    listed = [{"system_a": "a", "system_b": "b", "scores": found}]
+    page_of_bootstrap = pages.comparison_page("ASTE", "gold.txt", listed, bootstrap, ("f1",))
+    assert "randomisation" not in page_of_bootstrap and "those of the paired bootstrap" in page_of_bootstrap
     assert "method:randomisation|n_resamples:200|random_state:0|confidence_level:0.9" in page
     f1 = found["f1"]
     low, high = f1["interval"]
     assert (
-        f"F1 is {f1['a']:.2f} for first and {f1['b']:.2f} for second. The difference is {f1['difference']:.2f} "
-        f"(90 % interval {low:.2f} to {high:.2f}, p = {f1['p_value']:.4f})."
+        f"F1 is {f1['a']:.2f} for \u2068first\u2069 and {f1['b']:.2f} for \u2068second\u2069. "
+        f"The difference is {f1['difference']:.2f} (90 % interval {low:.2f} to {high:.2f}, p = {f1['p_value']:.4f})."
     ) in page
 
 
@@ -590,3 +684,5 @@ def test_a_verdict_follows_the_test():
     assert pages.verdict("x", "y", "f1", {**found, "difference": 0.1}, 0.95).endswith("shows that y is better.")
     assert "does not show" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.051}, 0.95)
     assert "0.5000 for x" in pages.verdict("x", "y", "f1", found, 0.95)
+    assert "p = 0.0001)" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.0001}, 0.95)
+    assert "p < 0.0001)" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.00002}, 0.95)
