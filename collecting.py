@@ -225,7 +225,12 @@ class Collector:
                 counted.append(self._count(column, gold, checked))
             except ValueError as error:
                 raise ValueError(f"system {system}: {error}") from None
-        return self._statistics(counted)
+        # Systems may differ in choices of the data: those of the first stand in front.
+        choices: dict[str, str] = {"v": self.definition.version}
+        for each in reversed(counted):
+            choices |= each.choices
+        signature = sign(self.definition.name, choices)
+        return self._statistics(counted)._replace(signature=signature)
 
     # --- adding -------------------------------------------------------------------------------------------------------
 

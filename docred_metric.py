@@ -464,9 +464,10 @@ class _Shown(NamedTuple):
     info: Mapping[str, str]
 
     def gold(self, fact: int) -> dict[str, Any]:
-        """A gold fact."""
+        """A gold fact, with whether it is seen in training where training facts are given."""
         gold = self.corpus.gold
-        return {"h": int(gold.head[fact]), "t": int(gold.tail[fact])} | self.relation(gold.relation[fact])
+        shown = {"h": int(gold.head[fact]), "t": int(gold.tail[fact])} | self.relation(gold.relation[fact])
+        return shown | ({"seen_in_training": bool(gold.seen["ign"][fact])} if "ign" in gold.seen else {})
 
     def predicted(self, fact: int) -> dict[str, Any]:
         """A listed fact with its entities as they were given, without evidence and score."""

@@ -33,6 +33,8 @@ class Statistics(NamedTuple):
         The name of each document.
     groups : ndarray of int, shape (n_documents,), or None
         Documents of one group are drawn, or swapped, together.
+    signature : str
+        That of the metric, without options of intervals.
     """
 
     names: list[str]
@@ -40,6 +42,7 @@ class Statistics(NamedTuple):
     score: Callable[[np.ndarray, np.ndarray], np.ndarray]
     ids: list[Any]
     groups: np.ndarray | None = None
+    signature: str = ""
 
     def units(self, system: int) -> Any:
         """The table of a system with one row a group."""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import evaluate
 
+    from spanscore.reporting import report as report
+
 __version__ = "2.0.0"
 
 
@@ -47,3 +49,12 @@ def load(name: str, config_name: str | None = None, **kwargs: Any) -> evaluate.E
     import evaluate
 
     return evaluate.load(str(script), config_name, **kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    # The command line imports this file too, and does not need reports.
+    if name == "report":
+        from spanscore.reporting import report
+
+        return report
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -68,7 +68,8 @@ def _run(given: list[str]) -> int:
         return shell_complete(program, {}, "spanscore", _COMPLETION, instruction)
     # `program.main` of click would handle closed pipes and interrupts in its own way.
     try:
-        with program.make_context("spanscore", list(given)) as context:
+        # The command is stored in results.
+        with program.make_context("spanscore", list(given), obj=list(given)) as context:
             code = program.invoke(context)
     except click.exceptions.Exit as leave:
         return int(leave.exit_code)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spanscore.metrics import matching, resampling
+
+if TYPE_CHECKING:
+    from spanscore.scoring import SystemFiles
 
 METHODS = ("randomisation", "bootstrap")
 
@@ -55,6 +58,8 @@ def compare_systems(
         - ``a`` and ``b``: the scores of the first system and of this system;
         - ``difference``: b minus a;
         - ``p_value``: two-sided, in [0, 1];
+        - ``p_value_holm``: the p-value after Holm's correction (Holm 1979) for the number of systems that are compared
+          with the first on this score;
         - ``interval``: ``[low, high]`` of the difference;
         - ``better``: ``{"a": n, "b": n}``, the number of documents in which each system is better.
 
@@ -71,22 +76,76 @@ def compare_systems(
     _check_whole("random_state", random_state, 0)
     if not isinstance(confidence_level, float) or not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level: {confidence_level!r} is not a number above 0, below 1")
+    return _compare(
+        metric, predictions, references, options or {}, (method, n_resamples, random_state, confidence_level)
+    )[0]
+
+
+def compare_files(systems: SystemFiles, settings: Mapping[str, Any]) -> tuple[list[dict[str, dict[str, Any]]], str]:
+    """Compare the systems of files; see `compare_systems`.
+
+    Parameters
+    ----------
+    systems : spanscore.scoring.SystemFiles
+    settings : dict
+        ``method``, ``n_resamples``, ``random_state`` and ``confidence_level``.
+
+    Returns
+    -------
+    list of dict
+        As `compare_systems` gives them.
+    str
+        The signature: that of the metric, with the settings of the comparison.
+    """
+    predictions = [file.records for file in systems.predictions]
+    how = (settings["method"], settings["n_resamples"], settings["random_state"], settings["confidence_level"])
+    found, signature = _compare(systems.metric, predictions, systems.references.records, systems.options, how)
+    return found, "|".join([signature, *(f"{name}:{value}" for name, value in settings.items())])
+
+
+def _compare(
+    metric: Any,
+    predictions: Sequence[Any],
+    references: Any,
+    options: Mapping[str, Any],
+    how: tuple[str, int, int, float],
+) -> tuple[list[dict[str, dict[str, Any]]], str]:
     first, *others = predictions
-    return [
-        _pair(metric, first, other, references, options or {}, (method, n_resamples, random_state, confidence_level))
-        for other in others
-    ]
+    found, signature = [], ""
+    for other in others:
+        scores, signature = _pair(metric, first, other, references, options, how)
+        found.append(scores)
+    for name in {name for scores in found for name in scores}:
+        compared = [scores[name] for scores in found if name in scores]
+        for row, corrected in zip(compared, holm([row["p_value"] for row in compared]), strict=True):
+            row["p_value_holm"] = corrected
+    return found, signature
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p-values for their number (Holm 1979, "A Simple Sequentially Rejective Multiple Test Procedure").
+
+    The smallest of n p-values is multiplied by n, the next by n - 1, and so on. A corrected value is at most 1, and not
+    below that of a smaller p-value.
+    """
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, at in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[at]))
+        corrected[at] = largest
+    return corrected
 
 
 def _pair(
     metric: Any, first: Any, second: Any, references: Any, options: Mapping[str, Any], how: tuple[str, int, int, float]
-) -> dict[str, dict[str, Any]]:
+) -> tuple[dict[str, dict[str, Any]], str]:
+    """The scores of two systems and their differences, and the signature of the metric."""
     statistics = metric.statistics(predictions=[first, second], references=references, **options)
     if not statistics.names:
         raise ValueError("predictions: the systems have no headline score in common, expected at least one")
     found = resampling.paired_test(statistics, *how)
     scores = [statistics.observed(system).tolist() for system in (0, 1)]
-    return {
+    rows = {
         name: {
             "a": scores[0][at],
             "b": scores[1][at],
@@ -97,6 +156,7 @@ def _pair(
         }
         for at, name in enumerate(statistics.names)
     }
+    return rows, statistics.signature
 
 
 def summarise_runs(
@@ -119,14 +179,28 @@ def summarise_runs(
         that of a sample (n - 1), and None for a single run. If there are ``precision`` and ``recall``,
         ``f1_of_means`` is the F-measure of their means, as some papers report it. It differs from the mean of F1.
     """
+    return _summarise(metric, predictions, references, options or {})[0]
+
+
+def summarise_files(systems: SystemFiles) -> tuple[dict[str, Any], str]:
+    """Compute the spread of the runs of files; see `summarise_runs`. Gives the metric's signature too."""
+    predictions = [file.records for file in systems.predictions]
+    return _summarise(systems.metric, predictions, systems.references.records, systems.options)
+
+
+def _summarise(
+    metric: Any, predictions: Sequence[Any], references: Any, options: Mapping[str, Any]
+) -> tuple[dict[str, Any], str]:
     _check_number(predictions, 1, "runs")
     scores: list[dict[str, float]] = []
+    signature = ""
     for number, run in enumerate(predictions, 1):
         try:
-            statistics = metric.statistics(predictions=[run], references=references, **(options or {}))
+            statistics = metric.statistics(predictions=[run], references=references, **options)
         except ValueError as error:
             raise ValueError(str(error).replace("system 1: ", f"run {number}: ", 1)) from None
         scores.append(dict(zip(statistics.names, statistics.observed(0).tolist(), strict=True)))
+        signature = statistics.signature
     result: dict[str, Any] = {}
     for name in scores[0]:
         if all(name in run for run in scores):
@@ -137,8 +211,8 @@ def summarise_runs(
         raise ValueError("predictions: the runs have no headline score in common, expected at least one")
     if "precision" in result and "recall" in result:
         precision, recall = result["precision"]["mean"], result["recall"]["mean"]
-        result["f1_of_means"] = float(matching.f_score(precision, recall, (options or {}).get("beta", 1.0)))
-    return result
+        result["f1_of_means"] = float(matching.f_score(precision, recall, options.get("beta", 1.0)))
+    return result, signature
 
 
 def _check_number(predictions: Sequence[Any], least: int, what: str) -> None:

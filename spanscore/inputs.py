@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import json
+from collections import Counter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, task_names
@@ -16,9 +19,11 @@ class InputFile(NamedTuple):
     Attributes
     ----------
     path : str
+        Also of a folder, or a pattern of several files.
     records : list
         Records as the metric takes them.
     format : str
+        Several formats have commas between them.
     notes : dict of str to int
         What the records do not hold, and how often.
     """
@@ -60,6 +65,86 @@ def read_file(benchmark: Benchmark, source: str | DataFile, format: str = "auto"
     return InputFile(
         "standard input" if name in ("-", "<stdin>") else name, corpus.records, corpus.format, corpus.format_notes
     )
+
+
+# Suffixes of files that hold records, in folders that are no export of an annotation project.
+_RECORD_FILES = (".json", ".jsonl", ".ndjson", ".parquet", ".txt")
+_PACKINGS = (".gz", ".zip")
+
+
+def expand(benchmark: Benchmark, path: str) -> list[str]:
+    """The files that a path stands for: itself, the files of a folder, or the files that fit a pattern.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    path : str
+        A folder of an annotation project's export stays as it is, since its reader knows such folders.
+
+    Raises
+    ------
+    ValueError
+        A folder or a pattern has no file, or a folder has folders in it.
+    """
+    place = Path(path)
+    if path == "-":
+        return [path]
+    if place.is_dir():
+        inside = sorted(each for each in place.iterdir() if not each.name.startswith("."))
+        if _reads_folders(benchmark) and not all(_is_record_file(each) for each in inside):
+            return [path]
+        folder = next((each for each in inside if each.is_dir()), None)
+        if folder is not None:
+            raise ValueError(f"{path}: has the folder {folder.name}, expected files alone")
+        if not inside:
+            raise ValueError(f"{path}: a folder without files, expected one file or more")
+        return [str(each) for each in inside]
+    if glob.has_magic(path) and not place.exists():
+        found = sorted(glob.glob(path))  # noqa: PTH207  a pattern may be absolute
+        if not found:
+            raise ValueError(f"{path}: no file fits this pattern")
+        return found
+    return [path]
+
+
+def _reads_folders(benchmark: Benchmark) -> bool:
+    return "export" in formats_of(benchmark).FORMATS
+
+
+def _is_record_file(path: Path) -> bool:
+    name = path.name.lower()
+    for packing in _PACKINGS:
+        name = name.removesuffix(packing)
+    return path.is_file() and name.endswith(_RECORD_FILES)
+
+
+def read_files(benchmark: Benchmark, path: str, format: str = "auto", **special: Any) -> InputFile:
+    """Read a file, the files of a folder, or the files that fit a pattern; see `read_file`.
+
+    Several files give the records of all, in the order of their names. Where each file has one record and no record has
+    an id, the name of the file is the id.
+    """
+    paths = expand(benchmark, path)
+    if len(paths) == 1:
+        return read_file(benchmark, paths[0], format, **special)
+    files = [read_file(benchmark, each, format, **special) for each in paths]
+    key = benchmark.reference_key
+    if all(len(file.records) == 1 and isinstance(file.records[0], dict) for file in files) and key == "id":
+        records = [file.records[0] for file in files]
+        if all(record.get(key) is None for record in records):
+            records = [{**record, key: _stem(file.path)} for record, file in zip(records, files, strict=True)]
+    else:
+        records = [record for file in files for record in file.records]
+    notes: Counter[str] = Counter()
+    for file in files:
+        notes.update(file.notes)
+    return InputFile(path, records, ", ".join(dict.fromkeys(file.format for file in files)), dict(notes))
+
+
+def _stem(path: str) -> str:
+    """A file's name up to its first dot that is not its first character."""
+    name = Path(path).name
+    return name[:1] + name[1:].partition(".")[0]
 
 
 def read_list(source: FileSource) -> Any:
@@ -107,7 +192,9 @@ def read_arguments(benchmark: Benchmark, arguments: dict[str, Any], side: str) -
 def read_references(benchmark: Benchmark, path: str, arguments: dict[str, Any]) -> InputFile:
     """Read references, with the arguments of a command."""
     special = read_arguments(benchmark, arguments, "references")
-    return read_file(benchmark, path, arguments.get("references_format") or "auto", **special)
+    file = read_files(benchmark, path, arguments.get("references_format") or "auto", **special)
+    _check_use(benchmark, arguments, "references_", [file])
+    return file
 
 
 def read_predictions(benchmark: Benchmark, path: str, arguments: dict[str, Any], references: InputFile) -> InputFile:
@@ -119,7 +206,31 @@ def read_predictions(benchmark: Benchmark, path: str, arguments: dict[str, Any],
     format = arguments.get("format") or "auto"
     special = read_arguments(benchmark, arguments, "predictions")
     special = with_sentences(benchmark, special, format, references.records)
-    return as_predictions(benchmark, read_file(benchmark, path, format, **special))
+    file = read_files(benchmark, path, format, **special)
+    _check_use(benchmark, arguments, "predictions_", [file])
+    _check_use(benchmark, arguments, "", [file, references])
+    return as_predictions(benchmark, file)
+
+
+def _check_use(benchmark: Benchmark, arguments: dict[str, Any], side: str, files: list[InputFile]) -> None:
+    """Raise a ValueError if an option of reading has no effect on the formats of the files that it is for.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    arguments : dict
+    side : {"predictions_", "references_", ""}
+        The beginning of the names of options for one side. Options for both sides have none.
+    files : list of InputFile
+    """
+    for option in benchmark.read_options:
+        name = side + option.name
+        found = [format for file in files for format in file.format.split(", ")]
+        if arguments.get(name) is not None and option.formats and not set(found) & set(option.formats):
+            raise ValueError(
+                f"--{name.replace('_', '-')}: no effect on the format {' or '.join(dict.fromkeys(found))}, expected a "
+                f"file of {', '.join(option.formats)}"
+            )
 
 
 def with_sentences(benchmark: Benchmark, special: dict[str, Any], format: str, references: list[Any]) -> dict[str, Any]:

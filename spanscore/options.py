@@ -6,11 +6,20 @@ of a metric is an option of the commands too.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from spanscore.benchmarks import OUTPUT_OPTIONS, Benchmark, ReadOption, formats_of, metric_options, task_names
+from spanscore.benchmarks import (
+    OUTPUT_OPTIONS,
+    Benchmark,
+    ReadOption,
+    formats_of,
+    metric_options,
+    task_names,
+    tasks_of,
+)
 from spanscore.inputs import parse_value, read_list
 from spanscore.metrics import reading
 from spanscore.metrics.options import confidence_options
@@ -20,11 +29,38 @@ if TYPE_CHECKING:
 
 # Options of intervals. `compare` and `runs` have their own or none.
 INTERVAL_OPTIONS = tuple(name for name in confidence_options("") if name != "groups")
+CONFIDENCE_LEVEL = 0.95  # of `--confidence` without a level
+# Options that say how intervals are made. `groups` also decides what `compare` swaps.
+_OF_INTERVALS = tuple(name for name in confidence_options("") if name != "confidence_level")
 # "-" is standard input. Readers report what is wrong with a path, since some formats are folders.
 INPUT_PATH = click.Path(allow_dash=True)
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+class ConfidenceCommand(click.Command):
+    """A command whose option ``--confidence`` may stand alone, also before a file: it is then `CONFIDENCE_LEVEL`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Give ``--confidence`` its level, then parse."""
+        given = []
+        for at, word in enumerate(args):
+            given.append(word)
+            if word == "--":
+                given += args[at + 1 :]
+                break
+            if word == "--confidence" and not _is_number(args[at + 1] if at + 1 < len(args) else ""):
+                given.append(str(CONFIDENCE_LEVEL))
+        return super().parse_args(context, given)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def metric_parameters(benchmark: Benchmark, without: tuple[str, ...] = ()) -> list[click.Parameter]:
@@ -53,19 +89,74 @@ def _metric_parameter(option: Option) -> click.Parameter:
     shown = "" if option.default is None else f"  [default: {option.default}]"
     if option.choices:
         return click.Option([f"--{dashed}", option.name], type=click.Choice(option.choices), help=words + shown)
-    return click.Option([f"--{dashed}", option.name], metavar="VALUE", help=f"{words} ({option.kind}){shown}")
+    if option.name == "confidence_level":
+        words = f"{words} Alone, also before the files, it is {CONFIDENCE_LEVEL}."
+        return click.Option(["--confidence", "--confidence-level", option.name], metavar="[LEVEL]", help=words)
+    metavar = {"file": "FILE", "list": "@FILE"}.get(option.form, "INTEGER" if option.kind == "int" else "VALUE")
+    kind = "" if option.kind == "int" else f" ({option.kind})"
+    return click.Option([f"--{dashed}", option.name], metavar=metavar, help=f"{words}{kind}{shown}")
 
 
 def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Select the options of ``compute`` that the user gave."""
+    """Select the options of ``compute`` that the user gave.
+
+    Raises
+    ------
+    click.UsageError
+        An option has no effect, since another one is missing.
+    ValueError
+        The value of an option is wrong for every task of the benchmark.
+    OSError
+        An option is the path of a file that cannot be opened.
+    """
     options = {}
     for name, option in _command_options(benchmark, without).items():
         value = arguments.get(name)
         if value is not None:
             options[name] = _option_value(value) if isinstance(value, str) and not option.choices else value
-    if arguments.get("confidence"):
-        options.setdefault("confidence_level", 0.95)
+    if "confidence_level" not in without and "confidence_level" not in options:
+        idle = next((name for name in options if name in _OF_INTERVALS), None)
+        if idle is not None:
+            raise click.UsageError(f"{_flag(idle)} has no effect without --confidence")
+    for name, value in options.items():
+        _check_value(benchmark, name, value)
     return options
+
+
+def _check_value(benchmark: Benchmark, name: str, value: Any) -> None:
+    """Check the value of an option before any file is read, as far as that is possible."""
+    refused = []
+    for task in tasks_of(benchmark).values():
+        option = task.options.get(name)
+        if option is None:
+            continue
+        if option.form == "file":
+            # The metric reads the file itself. Here it only must be there.
+            if isinstance(value, str):
+                Path(value).open("rb").close()
+            return
+        try:
+            option.read(value)
+        except ValueError as error:
+            refused.append(error)
+        else:
+            return
+    raise refused[0]
+
+
+def all_options(benchmark: Benchmark, arguments: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """All options of ``compute`` as the user wrote them, or their defaults, to be stored beside a result."""
+    options = _command_options(benchmark, without)
+    given = {name: arguments.get(name) for name in options}
+    return {
+        name: option.default if given[name] is None else _as_value(given[name], option)
+        for name, option in options.items()
+    }
+
+
+def _as_value(value: Any, option: Option) -> Any:
+    is_text = not isinstance(value, str) or option.choices or option.form == "file" or value.startswith("@")
+    return value if is_text else parse_value(value)
 
 
 def _option_value(text: str) -> Any:
@@ -84,7 +175,7 @@ def input_arguments(benchmark: Benchmark, arguments: dict[str, Any]) -> list[str
         if option.is_file
         for name in (option.name, *(name for _, name in _side_names(option)))
     ]
-    found = [arguments.get(name) for name in (*names, "references")]
+    found = [arguments.get(name) for name in names]
     for name, option in _command_options(benchmark).items():
         value = arguments.get(name)
         if isinstance(value, str) and not option.choices:
@@ -159,9 +250,20 @@ def task_parameters(benchmark: Benchmark, help: str) -> list[click.Parameter]:
     return [click.Option(["--task"], type=click.Choice(names), help=help)] if names else []
 
 
-def output_parameters() -> list[click.Parameter]:
-    """Make the click options of output."""
+def output_parameters(quiet: str) -> list[click.Parameter]:
+    """Make the click options of output.
+
+    Parameters
+    ----------
+    quiet : str
+        What ``--quiet`` writes.
+    """
     return [
+        click.Option(["--all", "everything"], is_flag=True, help="Show all tables."),
+        click.Option(
+            ["--measures"], metavar="NAMES", help="Show these measures only, such as f1,recall. Commas part names."
+        ),
+        click.Option(["-q", "--quiet"], is_flag=True, help=f"Write {quiet} alone, not rounded, and no messages."),
         click.Option(["--json"], metavar="FILE", help="The result as JSON (- is standard output)."),
         click.Option(["--markdown"], is_flag=True, help="Tables as Markdown."),
         click.Option(["--latex"], is_flag=True, help="Tables as LaTeX, with booktabs."),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import spanscore
-from spanscore.benchmarks import Benchmark
+from spanscore.benchmarks import Benchmark, formats_of
 from spanscore.inputs import InputFile, read_predictions, read_references, task_of_references
 from spanscore.paths import check_inputs
-from spanscore.terminal import call_quietly, say
+from spanscore.terminal import Stage, call_quietly, say
 
 
 class ScoredFiles(NamedTuple):
@@ -34,12 +34,21 @@ class ScoredFiles(NamedTuple):
     options: dict[str, Any]
     metric: Any
 
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Places of scores that say nothing on these data, such as areas where no prediction has a score."""
+        has_scores = getattr(formats_of(self.benchmark), "has_scores", None)
+        predictions = self.predictions.records
+        is_shown = has_scores is None or not predictions or has_scores(predictions)
+        return () if is_shown else self.benchmark.ranking_scores
+
 
 class SystemFiles(NamedTuple):
     """Files of predictions of several systems, or of several runs, with their references.
 
     Attributes
     ----------
+    benchmark : Benchmark
     metric : evaluate.Metric
     task : str or None
     predictions : list of InputFile
@@ -48,6 +57,7 @@ class SystemFiles(NamedTuple):
         The options of ``compute``.
     """
 
+    benchmark: Benchmark
     metric: Any
     task: str | None
     predictions: list[InputFile]
@@ -64,8 +74,17 @@ def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:
     return metric
 
 
+def _no_stage(words: str) -> None:
+    pass
+
+
 def score_files(
-    benchmark: Benchmark, predictions: str, references: str, arguments: dict[str, Any], options: dict[str, Any]
+    benchmark: Benchmark,
+    predictions: str,
+    references: str,
+    arguments: dict[str, Any],
+    options: dict[str, Any],
+    stage: Stage = _no_stage,
 ) -> ScoredFiles:
     """Read both files and compute.
 
@@ -73,11 +92,13 @@ def score_files(
     ----------
     benchmark : Benchmark
     predictions, references : str
-        Paths; one of them may be ``"-"`` for standard input.
+        Paths of files or folders, or patterns; one of them may be ``"-"`` for standard input.
     arguments : dict
-        The arguments of reading, such as ``format`` and ``task``.
+        The arguments of reading, such as ``format`` and ``task``. With ``quiet``, standard error does not name files.
     options : dict
         The options of ``compute``. Reports need ``per_document`` and ``return_errors``.
+    stage : callable, optional
+        Takes the name of each stage of the work.
 
     Returns
     -------
@@ -89,14 +110,27 @@ def score_files(
         A file or an option is wrong.
     """
     check_inputs([predictions, references])
+    stage(f"reading {references}")
     gold = read_references(benchmark, references, arguments)
+    stage(f"reading {predictions}")
     predicted = read_predictions(benchmark, predictions, arguments, gold)
-    for side, file in (("predictions", predicted), ("references", gold)):
+    for side, file in (("predictions", predicted), ("references", gold)) if not arguments.get("quiet") else ():
         say(f"{side}: {file}")
+    stage(f"scoring {len(gold.records):,} {benchmark.document_word}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
     metric = load_metric(benchmark, task)
+    options = _label_options(benchmark, references, gold, options) | options
     result = call_quietly(metric.compute, predictions=predicted.records, references=gold.records, **options)
     return ScoredFiles(benchmark, task, result, predicted, gold, options, metric)
+
+
+def _label_options(benchmark: Benchmark, references: str, gold: InputFile, options: dict[str, Any]) -> dict[str, Any]:
+    """Options that give labels readable names, where items in error are listed and no score depends on names."""
+    find = getattr(formats_of(benchmark), "label_options", None)
+    if find is None or not options.get("return_errors") or options.get("match", "indices") != "indices":
+        return {}
+    found: dict[str, Any] = find(references, gold.records)
+    return found
 
 
 def read_systems(
@@ -105,6 +139,7 @@ def read_systems(
     references: str,
     arguments: dict[str, Any],
     options: dict[str, Any],
+    stage: Stage = _no_stage,
 ) -> SystemFiles:
     """Read the predictions of several systems or runs, and their references.
 
@@ -117,16 +152,23 @@ def read_systems(
         The arguments of reading.
     options : dict
         The options of ``compute``.
+    stage : callable, optional
+        Takes the name of each stage of the work.
 
     Returns
     -------
     SystemFiles
     """
     check_inputs([*predictions, references])
+    stage(f"reading {references}")
     gold = read_references(benchmark, references, arguments)
-    files = [read_predictions(benchmark, path, arguments, gold) for path in predictions]
-    for number, file in enumerate(files, start=1):
-        say(f"predictions {number}: {file}")
-    say(f"references: {gold}")
+    files = []
+    for number, path in enumerate(predictions, start=1):
+        stage(f"reading {path} ({number} of {len(predictions)})")
+        files.append(read_predictions(benchmark, path, arguments, gold))
+    if not arguments.get("quiet"):
+        for number, file in enumerate(files, start=1):
+            say(f"predictions {number}: {file}")
+        say(f"references: {gold}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
-    return SystemFiles(load_metric(benchmark, task), task, files, gold, options)
+    return SystemFiles(benchmark, load_metric(benchmark, task), task, files, gold, options)

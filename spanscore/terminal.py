@@ -57,22 +57,31 @@ def describe_error(error: Exception) -> str | None:
     return str(error) if isinstance(error, (ValueError, MissingPackage)) else None
 
 
+Stage = Callable[[str], None]  # takes the name of the next stage of long work
+
+
 @contextmanager
-def working(words: str) -> Iterator[None]:
-    """Show a message on a terminal while work lasts, after two seconds of it."""
+def working(words: str) -> Iterator[Stage]:
+    """Show on a terminal what long work is at, and for how long, after two seconds of it.
+
+    Gives the function that takes the name of the next stage.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
-        yield
+        yield lambda stage: None
         return
-    console = optional_package("rich.console", "commands", "cli")
-    status = console.Console(stderr=True).status(words)
-    timer = threading.Timer(_PATIENCE, status.start)
+    progress = optional_package("rich.progress", "commands", "cli")
+    console = optional_package("rich.console", "commands", "cli").Console(stderr=True)
+    columns = (progress.SpinnerColumn(), progress.TextColumn("{task.description}"), progress.TimeElapsedColumn())
+    shown = progress.Progress(*columns, console=console, transient=True)
+    task = shown.add_task(plain(words))
+    timer = threading.Timer(_PATIENCE, shown.start)
     timer.start()
     try:
-        yield
+        yield lambda stage: shown.update(task, description=plain(stage))
     finally:
         timer.cancel()
         timer.join()
-        status.stop()
+        shown.stop()
 
 
 def call_quietly(work: Callable[..., Any], *given: Any, **options: Any) -> Any:

@@ -68,6 +68,13 @@ def as_json(result):
     return json.loads(json.dumps(result))
 
 
+def scores(text):
+    """A result as JSON, without the description of how it was made."""
+    found = json.loads(text)
+    assert found.pop("run")["command"].startswith("spanscore ")
+    return found
+
+
 def run(capsys, *arguments, code=0):
     """Standard output and standard error of a command."""
     assert cli.main([str(argument) for argument in arguments]) == code
@@ -102,7 +109,7 @@ def test_a_command_gives_the_figures_of_compute(what, benchmark, given, options,
         options = {"include_factuality": True, "relaxed": False}
     expected = computed(benchmark, files, "entailment" if what == "entailment" else None, **options)
     out, err = run(capsys, benchmark, *files, *given, "--json", tmp_path / "result.json", "--csv")
-    assert json.loads((tmp_path / "result.json").read_text()) == as_json(expected)
+    assert scores((tmp_path / "result.json").read_text()) == as_json(expected)
     lines = list(csv.DictReader(io.StringIO(out)))
     of_csv = {(line["table"], line["row"], line["measure"]): line["value"] for line in lines}
     for name, value in expected.items():
@@ -137,9 +144,10 @@ def test_tables_of_all_forms_show_the_same_figures(made, capsys):
     )
     f1 = f"{result['aspect']['f1']:.2f}"
     assert any(line.split()[:1] == ["aspect"] and f1 in line.split() for line in plain.splitlines())
-    row = f"| aspect | {result['aspect']['precision']:.2f} | {result['aspect']['recall']:.2f} | {f1} |"
+    row = f"| Aspect | {result['aspect']['precision']:.2f} | {result['aspect']['recall']:.2f} | {f1} |"
     assert row in markdown and f"`{result['signature']}`" in markdown
-    assert r"aspect\_polarity & " in latex and r"\toprule" in latex and latex.count(r"\begin{tabular}") == 4
+    assert "Aspect polarity & " in latex and r"\toprule" in latex and latex.count(r"\begin{tabular}") == 2
+    assert latex.count(r"\label{tab:") == 2 and r"\label{tab:components}" in latex
     assert "\x1b" not in plain
 
 
@@ -149,7 +157,23 @@ def test_errors_and_counts_of_documents_go_to_files(made, capsys, tmp_path):
     run(capsys, "docred", *files, "--errors", tmp_path / "e.jsonl", "--per-document", tmp_path / "d.jsonl.gz")
     errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
     documents = [json.loads(line) for line in gzip.decompress((tmp_path / "d.jsonl.gz").read_bytes()).splitlines()]
-    assert errors == as_json(expected["errors"]) and documents == expected["per_document"]
+    texts = ("id", "prediction_text", "reference_text")
+    assert [{k: v for k, v in row.items() if k not in texts} for row in errors] == as_json(expected["errors"])
+    counts = [{k: row[k] for k in ("id", "true_positives", "predicted", "gold")} for row in documents]
+    assert counts == expected["per_document"]
+    assert all(len(row["text"].split()) > 50 for row in documents)
+    row = next(row for row in documents if row["true_positives"])
+    assert row["precision"] == 100 * row["true_positives"] / row["predicted"]
+    assert row["f1"] == pytest.approx(200 * row["true_positives"] / (row["predicted"] + row["gold"]))
+    names = {record["title"]: record for record in spanscore.formats.docred.read(files[1]).records}
+    for row in errors[:200]:
+        entities = names[row["record"]]["vertexSet"]
+        for side in ("prediction", "reference"):
+            if row[side] is not None:
+                h = row[side].get("h_idx", row[side].get("h"))
+                assert row[f"{side}_text"]["head"] == entities[h][0]["name"]
+            else:
+                assert row[f"{side}_text"] is None
 
 
 def test_the_data_version_and_what_it_does_not_hold_are_said(capsys):
@@ -182,7 +206,7 @@ def test_other_forms_of_files(made, capsys, tmp_path):
     ]
     (tmp_path / "result.json").write_text(json.dumps(facts))
     out, _ = run(capsys, "docred", tmp_path / "result.json", parquet, "--json", "-")
-    assert json.loads(out) == as_json(load("docred").compute(predictions=facts, references=gold))
+    assert scores(out) == as_json(load("docred").compute(predictions=facts, references=gold))
 
 
 def test_standard_input_and_clean_standard_output(made):
@@ -191,7 +215,7 @@ def test_standard_input_and_clean_standard_output(made):
     done = subprocess.run(
         command, cwd=ROOT, input=Path(predictions).read_text(), capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == as_json(computed("aste", made("aste")))
+    assert scores(done.stdout) == as_json(computed("aste", made("aste")))
     assert done.stderr.splitlines()[0] == "predictions: standard input: format v2, 328 records"
 
 
@@ -371,14 +395,17 @@ def test_a_file_gives_the_value_of_an_option(made, capsys, tmp_path):
     expected = as_json(computed("aste", files, confidence_level=0.9, n_resamples=50, groups=keys))
     for name in ("groups.json", "groups.txt"):
         given = ("--confidence-level", "0.9", "--n-resamples", "50", "--groups", f"@{tmp_path / name}")
-        assert json.loads(run(capsys, "aste", *files, *given, "--json", "-")[0]) == expected
+        assert scores(run(capsys, "aste", *files, *given, "--json", "-")[0]) == expected
 
 
 def test_intervals(made, capsys):
     result = computed("aste", made("aste"), confidence_level=0.9)
-    given = ("aste", *made("aste"), "--confidence")
-    out, _ = run(capsys, *given, "--confidence-level", "0.9", "--json", "-")
-    assert json.loads(out) == as_json(result)
+    for words in (("--confidence", "0.9"), ("--confidence-level", "0.9"), ("--confidence=0.9",)):
+        for given in (("aste", *made("aste"), *words), ("aste", *words, *made("aste"))):
+            assert scores(run(capsys, *given, "--json", "-")[0]) == as_json(result)
+    for given in (("aste", *made("aste"), "--confidence"), ("aste", "--confidence", *made("aste"))):
+        found = scores(run(capsys, *given, "--json", "-")[0])
+        assert found == as_json(computed("aste", made("aste"), confidence_level=0.95))
     out, _ = run(capsys, *given, "--csv")
     values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
     low, high = (float(values["scores", "f1", end]) for end in ("low", "high"))
@@ -608,18 +635,23 @@ def test_validate_checks_predictions_against_references(made, capsys, tmp_path):
 class StandIn:
     """Has the two functions of `comparison`, by plain use of `compute`."""
 
-    def scores(self, metric, predictions, references, options):
-        results = [metric.compute(predictions=p, references=references, **options) for p in predictions]
+    def scores(self, systems):
+        gold = systems.references.records
+        results = [
+            systems.metric.compute(predictions=file.records, references=gold, **systems.options)
+            for file in systems.predictions
+        ]
         return [{key: value for key, value in r.items() if isinstance(value, float)} for r in results]
 
-    def compare_systems(self, metric, predictions, references, options, **settings):
-        self.settings, self.options = settings, options
-        first, *others = self.scores(metric, predictions, references, options)
-        return [
+    def compare_files(self, systems, settings):
+        self.settings, self.options = settings, systems.options
+        first, *others = self.scores(systems)
+        found = [
             {
                 name: {
                     "difference": value - first[name],
                     "p_value": 0.25,
+                    "p_value_holm": 0.5,
                     "interval": [-1.5, 2.5],
                     "a": first[name],
                     "b": value,
@@ -629,21 +661,23 @@ class StandIn:
             }
             for other in others
         ]
+        return found, "the signature"
 
-    def summarise_runs(self, metric, predictions, references, options):
-        found = self.scores(metric, predictions, references, options)
+    def summarise_files(self, systems):
+        found = self.scores(systems)
         names = {name: [one[name] for one in found] for name in found[0]}
-        return {
+        rows = {
             name: {"mean": sum(v) / len(v), "standard_deviation": max(v) - min(v), "values": v}
             for name, v in names.items()
         }
+        return rows, "the signature"
 
 
 @pytest.fixture
 def stand_in(monkeypatch):
     found = StandIn()
-    monkeypatch.setattr("spanscore.comparison.compare_systems", found.compare_systems)
-    monkeypatch.setattr("spanscore.comparison.summarise_runs", found.summarise_runs)
+    monkeypatch.setattr("spanscore.comparison.compare_files", found.compare_files)
+    monkeypatch.setattr("spanscore.comparison.summarise_files", found.summarise_files)
     return found
 
 
@@ -670,9 +704,14 @@ def test_compare_gives_files_and_settings_on_and_shows_what_comes_back(benchmark
         "confidence_level": 0.9,
     }
     values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
-    assert values[second, headline, "low"] == "-1.5" and values[second, headline, "better b"] == "4"
+    name = Path(second).name
+    assert values[name, headline, "low"] == "-1.5" and values[name, headline, "better"] == "4"
+    assert values["signature", "", ""] == found["signature"] == "the signature"
+    assert found["run"]["options"]["n_resamples"] == 50 and found["run"]["references"]["path"] == gold
     assert len(err.splitlines()) == 4
-    assert "difference" in run(capsys, *given)[0]
+    out = run(capsys, *given)[0]
+    assert "difference" in out and "the signature" in out
+    assert run(capsys, *given, "-q") == ("0.25\n0.25\n", "")
 
 
 def test_compare_and_runs_pass_options_of_the_metric_on(made, capsys, stand_in):
@@ -691,8 +730,13 @@ def test_runs_shows_means_and_deviations(made, capsys, stand_in, tmp_path):
     f1 = [computed("aste", (path, gold))["f1"] for path in paths]
     found = json.loads((tmp_path / "r.json").read_text())
     assert found["f1"]["mean"] == pytest.approx(sum(f1) / 3)
+    assert found["signature"] == "the signature" and len(found["run"]["predictions"]) == 3
+    rows = [line.strip("| ").split(" | ") for line in out.splitlines() if line.startswith("| ")]
+    at = next(row for row in rows if "F1" in row).index("F1")
+    shown = {row[0]: row[at + 1] for row in rows[1:]}
     cells = [sum(f1) / 3, max(f1) - min(f1), *f1]
-    assert f"| f1 | {' | '.join(f'{cell:.2f}' for cell in cells)} |" in out and "| run 3 |" in out
+    assert list(shown.values()) == [f"{cell:.2f}" for cell in cells]
+    assert list(shown) == ["mean", "standard deviation", *(Path(path).name for path in paths)]
 
 
 def test_compare_needs_two_systems(made, capsys, stand_in):
@@ -714,9 +758,9 @@ def test_compare_and_runs_with_their_own_module(made, capsys):
     assert same["p_value"] == 1 and same["difference"] == 0
     out, _ = run(capsys, "runs", "aste", first, second, "--references", gold, "--csv")
     values = {tuple(line[:3]): line[3] for line in csv.reader(io.StringIO(out))}
-    assert float(values["runs", "f1", "mean"]) == pytest.approx((a + b) / 2)
-    assert float(values["runs", "f1", "run 2"]) == pytest.approx(b)
-    assert 0 < float(values["runs", "f1_of_means", "mean"]) < 100
+    assert float(values["runs", "mean", "f1"]) == pytest.approx((a + b) / 2)
+    assert float(values["runs", Path(second).name, "f1"]) == pytest.approx(b)
+    assert 0 < float(values["runs", "F of means", "f1"]) < 100
     _, err = run(capsys, "compare", "aste", first, gold, first, "--groups", "[1, 2]", code=2)
     assert "groups" in err.splitlines()[-1]
 
@@ -730,7 +774,7 @@ def test_clusters_give_propositions_their_text(capsys, tmp_path):
     out, _ = run(capsys, *given)
     assert json.loads(out)["f1"] == computed("propsegment", (predictions, gold))["f1"]
     text = (tmp_path / "r.html").read_text()
-    assert '"film", "marks", "the", "directorial", "debut"' in text
+    assert '"film","marks","the","directorial","debut"' in text
 
 
 # --- each side by itself ----------------------------------------------------------------------------------------------

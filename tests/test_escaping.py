@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from spanscore import cli, reports, terminal
+from spanscore import cli, terminal, text_tables
+from spanscore.tables import Table
 
 ESCAPES = "\x1b[31mred\x1b]0;title\x07 \x9b2J"
 BIDI = "a\u202eb\u2066c\u200f"
@@ -21,7 +22,8 @@ ALL = [ESCAPES, BIDI, LINES, *SPREADSHEET, MARKDOWN, *LATEX, *HTML]
 
 
 def tables(name):
-    return [reports.Table("scores", ["value"], [(name, [-1.5])]), reports.Table(name, [name], [("f1", [50.0])])]
+    scores = Table("scores", ["value"], [(name, [-1.5])], of_labels=True)
+    return [scores, Table(name, [name], [("f1", [50.0])])]
 
 
 def no_controls(text):
@@ -37,17 +39,17 @@ def test_every_form_has_only_printable_characters_and_its_own_lines(name):
     for form in FORMS:
         text = form(tables(name), f"s|{name}")
         assert no_controls(text)
-        assert len(text.split("\n")) - 1 <= expected[form] + (form is reports.to_terminal) * 9
+        assert len(text.split("\n")) - 1 <= expected[form] + (form is text_tables.to_terminal) * 9
 
 
-FORMS = (reports.to_terminal, reports.to_markdown, reports.to_latex, reports.to_csv)
+FORMS = (text_tables.to_terminal, text_tables.to_markdown, text_tables.to_latex, text_tables.to_csv)
 
 
 def test_escape_sequences_are_shown():
     assert terminal.plain(ESCAPES) == r"\x1b[31mred\x1b]0;title\x07 \x9b2J"
     assert terminal.plain(BIDI) == r"a\u202eb\u2066c\u200f"
     assert terminal.plain("é 日本 \u200d👩‍👧 ــ\u200c") == "é 日本 \u200d👩‍👧 ــ\u200c"
-    assert r"\x1b[31mred" in reports.to_terminal(tables(ESCAPES), "s")
+    assert r"\x1b[31mred" in text_tables.to_terminal(tables(ESCAPES), "s")
 
 
 def test_a_message_is_one_line_whatever_it_holds(capsys):
@@ -81,7 +83,7 @@ def test_errors_are_one_line_whatever_the_labels_hold(tmp_path, capsys):
 
 @pytest.mark.parametrize("name", SPREADSHEET)
 def test_texts_in_csv_are_no_formulas_and_numbers_stay_numbers(name):
-    rows = list(csv.reader(io.StringIO(reports.to_csv(tables(name), name))))
+    rows = list(csv.reader(io.StringIO(text_tables.to_csv(tables(name), name))))
     assert rows[1][:3] == ["scores", "'" + terminal.plain(name), "value"] and float(rows[1][3]) == -1.5
     assert all(cell[:1] not in "=+-@\t\r" or cell == "-1.5" for row in rows for cell in row if cell)
     assert rows[-1] == ["signature", "", "", "'" + terminal.plain(name)]
@@ -91,22 +93,22 @@ def test_texts_in_csv_are_no_formulas_and_numbers_stay_numbers(name):
 
 
 def test_marks_in_markdown_are_shown_as_text():
-    text = reports.to_markdown(tables(MARKDOWN), "a ``b` c`")
+    text = text_tables.to_markdown(tables(MARKDOWN), "a ``b` c`")
     row = text.splitlines()[4]
     assert row == (
         r"| \!\[x\](http&#58;//a/b.png) \`code\` \[l\](javascript:1) &lt;img src=x> a\|b \*\*b\*\* \~\~s\~\~ \$m\$ "
         r"&amp;copy; www&#46;a.b &#64;me \#1 \_e\_ | -1.50 |"
     )
     assert text.endswith("``` a ``b` c` ```\n")
-    assert "| true_positives | 1 |" in reports.to_markdown([reports.Table("t", ["n"], [("true_positives", [1])])], "s")
+    assert "| true_positives | 1 |" in text_tables.to_markdown([Table("t", ["n"], [("true_positives", [1])], of_labels=True)], "s")
 
 
 # --- LaTeX ------------------------------------------------------------------------------------------------------------
 
 
 def test_rows_of_latex_do_not_become_arguments():
-    found = [reports.Table("t", ["n"], [(name, [-1.5]) for name in LATEX])]
-    lines = reports.to_latex(found, "a\nb").splitlines()
+    found = [Table("t", ["n"], [(name, [-1.5]) for name in LATEX], of_labels=True)]
+    lines = text_tables.to_latex(found, "a\nb").splitlines()
     begin = lines.index(r"\midrule") + 1
     assert lines[begin : begin + len(LATEX)] == [
         r"{[}2cm{]} & -1.50 \\",
@@ -120,8 +122,8 @@ def test_rows_of_latex_do_not_become_arguments():
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not installed")
 def test_latex_takes_hostile_names(tmp_path):
-    found = [reports.Table(name, [name], [(other, [1.0]) for other in LATEX]) for name in LATEX]
-    text = reports.to_latex(found, "s")
+    found = [Table(name, [name], [(other, [1.0]) for other in LATEX]) for name in LATEX]
+    text = text_tables.to_latex(found, "s")
     (tmp_path / "t.tex").write_text(
         "\\documentclass{article}\\usepackage{booktabs}\\begin{document}" + text + "\\end{document}"
     )
@@ -150,4 +152,4 @@ def test_labels_and_names_in_html_are_text(label, tmp_path, capsys):
     assert cli.main([str(one) for one in given]) == 0
     text = (tmp_path / "r.html").read_text()
     assert label not in text
-    assert text.count("<script") == text.count("</script>") == 2
+    assert text.count("<script") == text.count("</script>") == 3

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 # The server process of jobs imports these once for all jobs.
 import evaluate
 
-from spanscore import analysis, comparison, pages, reports, scoring, validation
+from spanscore import analysis, comparison, pages, scoring, tables, text_tables, validation
 from spanscore.benchmarks import BENCHMARKS, OUTPUT_OPTIONS, Benchmark, metric_options
 from spanscore.demo import snippets
 from spanscore.inputs import read_list
@@ -158,19 +158,20 @@ def score(request: Request, progress: Progress) -> dict[str, Any]:
         progress("writing the report")
         result = scored.result
         analysed = analysis.analyse(scored)
-        tables = reports.result_tables(result)
+        summary = tables.summarise(result, benchmark, len(result["per_document"]), scored.hidden)
+        found = tables.short_tables(result, benchmark, summary, scored.hidden)
         interval = (result.get("confidence_intervals") or {}).get(analysed.headline) or ()
         return {
             "headline": {
-                "name": reports.spell_out(analysed.headline),
-                "value": reports.format_figure(analysed.score),
-                "interval": [reports.format_figure(end) for end in interval],
+                "name": tables.spell_out(analysed.headline),
+                "value": tables.format_figure(analysed.score),
+                "interval": [tables.format_figure(end) for end in interval],
                 "level": options.get("confidence_level"),
             },
             "messages": said.getvalue().splitlines(),
             "report": pages.report_page(scored, analysed),
             "json": json.dumps(result, ensure_ascii=False, indent=1),
-            "latex": reports.to_latex(tables, result["signature"]),
+            "latex": text_tables.to_latex(found, result["signature"]),
             "python": snippets.python(request, scored.task, {"predictions": scored.predictions.format}),
             "shell": snippets.shell(request),
         }
@@ -195,24 +196,17 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
         systems = scoring.read_systems(
             benchmark, [request.predictions, request.second], request.references, request.arguments, options
         )
-        (found,) = call_quietly(
-            comparison.compare_systems,
-            systems.metric,
-            [file.records for file in systems.predictions],
-            systems.references.records,
-            systems.options,
-            **settings,
-        )
+        found, signature = call_quietly(comparison.compare_files, systems, settings)
         formats = dict(zip(("predictions", "second"), (file.format for file in systems.predictions), strict=True))
         progress("writing the report")
         names = snippets.file_names(request)
-        first, second, references = (names[path] for path in (request.predictions, request.second, request.references))
-        name = next(place for place in (*benchmark.headlines, *found) if place in found)
-        compared = [{"system_a": first, "system_b": second, "scores": found}]
+        first, second = names[request.predictions], names[request.second]
+        (scores,) = found
+        name = next(place for place in (*benchmark.headlines, *scores) if place in scores)
         return {
-            "headline": pages.verdict(first, second, name, found[name], settings["confidence_level"]),
+            "headline": pages.verdict(first, second, name, scores[name], settings["confidence_level"]),
             "messages": said.getvalue().splitlines(),
-            "report": pages.comparison_page(benchmark.heading, references, compared, settings, benchmark.headlines),
+            "report": pages.comparison_page(systems, found, settings, signature, names=[first, second]),
             "python": snippets.python(request, systems.task, formats),
             "shell": snippets.shell(request),
         }

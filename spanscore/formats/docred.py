@@ -133,6 +133,38 @@ def to_predictions(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return predictions
 
 
+def has_scores(predictions: Iterable[Any]) -> bool:
+    """Whether a predicted fact has a score, so that areas and thresholds say something."""
+    for record in predictions:
+        if isinstance(record, dict):
+            facts = record.get("relations")
+            listed = [record, *facts] if isinstance(facts, list) else [record]
+            if record.get("scores") is not None or any(
+                isinstance(f, dict) and f.get("score") is not None for f in listed
+            ):
+                return True
+    return False
+
+
+def label_options(path: str, references: Iterable[Any]) -> dict[str, Any]:
+    """Find readable names of relations: in ``rel_info.json`` beside the references, else in rows of the Hub.
+
+    Returns
+    -------
+    dict
+        The option ``relation_info``, or nothing.
+    """
+    beside = Path(path).with_name("rel_info.json")
+    if beside.is_file():
+        return {"relation_info": str(beside)}
+    names: dict[str, str] = {}
+    for record in references:
+        labels = record.get("labels") if isinstance(record, dict) else None
+        if isinstance(labels, dict) and labels.get("relation_text") is not None:
+            names.update(zip(labels.get("relation_id") or [], labels["relation_text"], strict=False))
+    return {"relation_info": names} if names else {}
+
+
 # --- the format of a file ---------------------------------------------------------------------------------------------
 
 

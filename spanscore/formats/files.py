@@ -101,10 +101,16 @@ class DocumentText(NamedTuple):
     tokens : list of str
     entities : list of (str, list of int)
         The name and the tokens of each entity that items refer to by its number or its name.
+    parts : list of (str, int)
+        The name of each part of the text, with the number of its first token. Empty if the text is one part.
+    name : str
+        The benchmark's own name of the document. Empty if it is the id.
     """
 
     tokens: list[str]
     entities: list[tuple[str, list[int]]] = []
+    parts: list[tuple[str, int]] = []
+    name: str = ""
 
 
 class DataFile(NamedTuple):

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import count, islice, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,8 @@ def read(
         the output. If lines have a sentence of their own as well, it is kept, so that the metric sees misplaced ones.
         Other formats do not need them.
     clusters : path or open text file, optional
-        A ``document_clusters.*.json``. Entries of ``propositions`` get the ``tokens`` of their sentences from it.
+        A ``document_clusters.*.json``. Entries of ``propositions`` get the ``tokens`` of their sentences from it, and
+        entries of ``relationships`` get the texts of ``hypothesis`` and ``premise``.
 
     Returns
     -------
@@ -168,12 +169,22 @@ def read(
 
 
 def _with_tokens(record: Any, sentences: Mapping[str, list[str]]) -> Any:
-    """An entry of ``propositions`` with the tokens of its sentence, if they are known; other records as they are."""
-    place = record.get("sentence_id") if isinstance(record, dict) else None
-    if not isinstance(place, dict):
+    """An entry with the text of its sentence, or of its hypothesis and premise, if known; other records as they are."""
+    name = _name_of_entry(record)
+    if not name:
         return record
-    name = f"{place.get('cluster_id')}/{place.get('document_id')}/{place.get('sentence_index')}"
-    return {**record, "tokens": sentences[name]} if name in sentences else record
+    if "hypothesis_proposition" not in record:
+        return {**record, "tokens": sentences[name]} if name in sentences else record
+    texts = {}
+    proposition = record["hypothesis_proposition"].get("proposition")
+    indices = proposition.get("token_indices") if isinstance(proposition, dict) else None
+    if name in sentences and isinstance(indices, list):
+        tokens = sentences[name]
+        texts["hypothesis"] = " ".join(tokens[at] for at in indices if isinstance(at, int) and 0 <= at < len(tokens))
+    document = f"{record.get('cluster_id')}/{record.get('premise_document_id')}"
+    names = takewhile(sentences.__contains__, (f"{document}/{at}" for at in count()))
+    premise = " ".join(token for name in names for token in sentences[name])
+    return {**texts, **({"premise": premise} if premise else {}), **record}
 
 
 def task_of(records: Sequence[Any]) -> str:
@@ -232,12 +243,27 @@ def to_predictions(records: Sequence[Any]) -> list[Any]:
 
 
 def document_text(record: Any) -> DocumentText:
-    """The tokens of a sentence; for a pair of sentences, the words of premise and hypothesis with an arrow between."""
-    tokens = tokens_of(record)
+    """The tokens and the name of a sentence; of a pair, the words of hypothesis and premise, which are its parts."""
+    tokens, parts = tokens_of(record), []
     if tokens is None:
-        texts = [str(record[name]) for name in ("premise", "hypothesis") if isinstance(record, dict) and name in record]
-        tokens = " → ".join(texts).split()
-    return DocumentText(tokens)
+        tokens = []
+        for part in ("hypothesis", "premise"):
+            if isinstance(record, dict) and record.get(part) is not None:
+                parts.append((part, len(tokens)))
+                tokens += str(record[part]).split()
+    return DocumentText(tokens, parts=parts, name=_name_of_entry(record))
+
+
+def _name_of_entry(record: Any) -> str:
+    """The place of the sentence of an entry, or of the hypothesis of an entry."""
+    if not isinstance(record, dict):
+        return ""
+    place, hypothesis = record.get("sentence_id"), record.get("hypothesis_proposition")
+    if isinstance(place, dict):
+        return "/".join(str(place.get(name)) for name in ("cluster_id", "document_id", "sentence_index"))
+    if isinstance(hypothesis, dict):
+        return f"{record.get('cluster_id')}/{hypothesis.get('document_id')}/{hypothesis.get('sentence_index')}"
+    return ""
 
 
 def write(path: str | Path, records: Iterable[Any], format: str = "records") -> None:
