@@ -52,6 +52,7 @@ from .resampling import Statistics, group_codes
 from .options import Options
 from .processes import Run
 from .records import Task
+from .results import Result
 from .values import Node
 
 VERSION = "2.0.0"

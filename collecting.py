@@ -27,6 +27,7 @@ from .options import describe_options, number, read_options, table, whole_number
 from .processes import Run, gather, give
 from .records import Task, split_tokens
 from .resampling import Statistics, intervals
+from .results import Result
 
 SIDES = ("predictions", "references")
 
@@ -169,7 +170,7 @@ class Collector:
 
     # --- from records to a result -------------------------------------------------------------------------------------
 
-    def _compute(self, predictions: Column, references: Column, **options: Any) -> dict[str, Any]:
+    def _compute(self, predictions: Column, references: Column, **options: Any) -> Result:
         """Count, then score."""
         counted = self._count(predictions, references, options)
         result = self._score(counted, options)
@@ -193,7 +194,7 @@ class Collector:
             choices |= {name: str(value) for name, value in how.items()}
             choices["groups"] = "given" if options["groups"] is not None else grouped
         result["signature"] = sign(self.definition.name, choices)
-        return flatten(result) if options["flat"] else result
+        return Result(flatten(result) if options["flat"] else result)
 
     def statistics(self, *, predictions: Iterable[Any], references: Any, **options: Any) -> Statistics:
         """The sums over documents that a comparison of systems needs.
@@ -256,7 +257,7 @@ class Collector:
         given = {"predictions": prediction, "references": reference, **kwargs}
         self.add_batch(**{side: None if value is None else [value] for side, value in given.items()})
 
-    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Result | None:
         """Score the records that were added, and the records given here.
 
         Parameters
@@ -267,8 +268,8 @@ class Collector:
 
         Returns
         -------
-        dict or None
-            The scores, as plain Python; None in every process but the first.
+        Result or None
+            The scores, a dict of plain Python; None in every process but the first.
 
         Raises
         ------

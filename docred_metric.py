@@ -36,6 +36,7 @@ from .processes import Run
 from .ranking import Ranking
 from .reading import read_json
 from .records import Task
+from .results import Result
 from .values import Node
 
 VERSION = "2.0.0"

@@ -48,6 +48,7 @@ from .entailment_records import LABELS
 from .options import Options
 from .processes import Run
 from .records import Task
+from .results import Result
 from .values import Node
 
 _DESCRIPTION = """\

@@ -64,6 +64,7 @@ from .sentivent_records import TASKS, check_indices, count_tokens
 from .options import Options
 from .processes import Run
 from .records import Task
+from .results import Result
 from .values import Node
 
 VERSION = "0.4.0"
