@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from spanscore.scoring import ScoredFiles, SystemFiles
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"
+# What is told of how a result was made, where nothing is known.
+_NO_RUN: dict[str, Any] = {"date": None, "command": None, "options": None, "versions": None}
 _MOST_BARS = 20
 _MOST_LABELS = 100  # of a heat map
 _AVERAGES = ("micro", "macro", "weighted")
@@ -83,7 +85,7 @@ def report_page(scored: ScoredFiles, analysed: Analysis, run: Mapping[str, Any] 
         predictions=str(scored.predictions),
         references=str(scored.references),
         signature=result["signature"],
-        run=run or {},
+        run=_NO_RUN | dict(run or {}),
         headline=_headline(scored, analysed),
         notes=summary.lines[1:],
         tiles=[(words.get(name) or spell_out(name), value) for name, value in summary.scores],
@@ -384,7 +386,7 @@ def comparison_page(
         references=str(systems.references),
         files=[str(file) for file in systems.predictions],
         signature=signature,
-        run=run or {},
+        run=_NO_RUN | dict(run or {}),
         verdicts=[
             verdict(shown[0], name, headline, scores[headline], level)
             for name, scores in zip(shown[1:], found, strict=True)
@@ -442,7 +444,7 @@ def verdict(first: str, second: str, name: str, found: Mapping[str, Any], confid
     low, high = (format_figure(end, small) for end in found["interval"])
     scores = f"{spell_out(name)} is {format_figure(a, small)} for {first} and {format_figure(b, small)} for {second}. "
     p_words = _p_words("p", p_value) + (
-        "" if corrected == p_value else f", {_p_words('with Holm’s correction', corrected)}"
+        "" if corrected == p_value else f", {_p_words('with the correction of Holm', corrected)}"
     )
     interval = f"{100 * confidence_level:g} % interval {low} to {high}, {p_words}"
     scores += f"The difference is {format_figure(difference, small)} ({interval}). "

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from spanscore.packages import optional_package
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-# vl-convert puts this before links inside the page.
+# vl-convert puts an address before links inside the page, and makes links of marks without one too.
 _BASE = re.compile(r'xlink:href="[^"#]*#')
+_NO_LINK = re.compile(r'<a xlink:href="[^"#]*">(.*?)</a>')
 _CONFIG = {
     "background": None,
     "font": "system-ui, DejaVu Sans, sans-serif",
@@ -264,7 +265,7 @@ def heat_map(cells: Sequence[Cell], rows: Sequence[str], columns: Sequence[str])
 def _draw(spec: dict[str, Any]) -> str:
     converter = optional_package("vl_convert", "reports", "report")
     drawn = converter.vegalite_to_svg({"$schema": _SCHEMA, "config": _CONFIG, **spec})
-    drawn = _BASE.sub('href="#', drawn)
+    drawn = _NO_LINK.sub(r"\1", _BASE.sub('href="#', drawn))
     return (
         str(drawn)
         .replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")

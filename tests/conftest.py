@@ -62,6 +62,55 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """From a benchmark to its scored files and their analysis; `extra` are arguments of the command."""
+    from reports_of import GOLD  # type: ignore[import-not-found]  # the tests are no package
+
+    from spanscore import analysis
+    from spanscore.benchmarks import BENCHMARKS
+    from spanscore.options import given_options
+    from spanscore.scoring import score_files
+
+    folder = tmp_path_factory.mktemp("report")
+    made: dict[Any, Any] = {}
+
+    def make(name: str, records: Any = None, **extra: Any) -> Any:
+        key = name, json.dumps(extra, sort_keys=True)
+        if records is None and key in made:
+            return made[key]
+        benchmark = BENCHMARKS[name.partition("-")[0]]
+        if records is not None or benchmark.name == "sentivent":
+            both = records or json.loads(perturbed(name, 30, 1))
+            paths = [folder / f"{name}-{side}.jsonl" for side in ("predictions", "references")]
+            for path, side in zip(paths, ("predictions", "references"), strict=True):
+                path.write_text("".join(json.dumps(record) + "\n" for record in both[side]))
+        else:
+            gold = benchmark_file(GOLD[name])
+            paths = [folder / f"{name}.json", gold]
+            paths[0].write_text(perturbed(name, gold, 1))
+        options = {**given_options(benchmark, extra), "per_document": True, "return_errors": True}
+        found = score_files(benchmark, *map(str, paths), extra, options)
+        result = found, analysis.analyse(found)
+        if records is None:
+            made[key] = result
+        return result
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def hostile(scored: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of records whose text is HTML, script and marks of other kinds."""
+    from reports_of import hostile_records
+
+    from spanscore import pages
+
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path.write_text(pages.report_page(*scored("aste", hostile_records(100_000))), encoding="utf-8")
+    return path
+
+
 @pytest.fixture
 def hub() -> Any:
     """A server that stands in for the Hub; see `hub.Hub`."""

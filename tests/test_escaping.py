@@ -100,7 +100,9 @@ def test_marks_in_markdown_are_shown_as_text():
         r"&amp;copy; www&#46;a.b &#64;me \#1 \_e\_ | -1.50 |"
     )
     assert text.endswith("``` a ``b` c` ```\n")
-    assert "| true_positives | 1 |" in text_tables.to_markdown([Table("t", ["n"], [("true_positives", [1])], of_labels=True)], "s")
+    assert "| true_positives | 1 |" in text_tables.to_markdown(
+        [Table("t", ["n"], [("true_positives", [1])], of_labels=True)], "s"
+    )
 
 
 # --- LaTeX ------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ if (location.hash.length > 1) follow(location.hash.slice(1));
 
 // The words of a mark in a plot, which screen readers read, are for the pointer too.
 for (const mark of document.querySelectorAll("svg [aria-label][role='graphics-symbol']")) {
-  const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
+  const title = document.createElementNS(mark.namespaceURI, "title");
   title.textContent = mark.getAttribute("aria-label");
   mark.append(title);
   const link = mark.closest("a");
