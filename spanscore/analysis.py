@@ -235,7 +235,7 @@ def document_rows(scored: ScoredFiles, documents: Iterable[Document]) -> Iterabl
     scale = scored.benchmark.perfect
     for row, document in zip(scored.result["per_document"], documents, strict=True):
         counts = {name: _with_rates(part, scale) if isinstance(part, dict) else part for name, part in row.items()}
-        text = " ".join(document.tokens) if document.known else None
+        text = " ".join(document.tokens) if document.known and document.tokens else None
         yield _with_rates(counts, scale) | {"id": document.name, "text": text}
 
 

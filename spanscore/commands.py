@@ -115,7 +115,13 @@ def _flag(name: str) -> str:
 # --- output -----------------------------------------------------------------------------------------------------------
 
 
-def _print_tables(tables: list[Any], signature: str, arguments: dict[str, Any], summary: Any = None) -> None:
+def _print_tables(
+    tables: list[Any],
+    signature: str,
+    arguments: dict[str, Any],
+    summary: Any = None,
+    versions: Mapping[str, str] | None = None,
+) -> None:
     """Write tables on standard output, unless a file goes there.
 
     Parameters
@@ -125,15 +131,18 @@ def _print_tables(tables: list[Any], signature: str, arguments: dict[str, Any], 
     arguments : dict
     summary : spanscore.tables.Summary, optional
         It comes first on a terminal.
+    versions : dict of str to str, optional
+        They stand after the signature.
     """
     from spanscore import text_tables
 
     forms = {"markdown": text_tables.to_markdown, "latex": text_tables.to_latex, "csv": text_tables.to_csv}
     chosen = [form for name, form in forms.items() if arguments.get(name)]
+    with_versions = ", ".join(f"{name} {version}" for name, version in (versions or {}).items())
     if chosen:
-        write_output("-", chosen[0](tables, signature))
+        write_output("-", chosen[0](tables, signature, with_versions))
     elif "-" not in [arguments.get(name) for name in _OUTPUT_FILES]:
-        print_text(text_tables.to_terminal(tables, signature, summary))
+        print_text(text_tables.to_terminal(tables, signature, with_versions, summary))
 
 
 def _print_numbers(values: Iterable[Any], arguments: dict[str, Any]) -> None:
@@ -305,8 +314,7 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
     settings = {name: arguments[name] for name in ("method", "n_resamples", "random_state", "confidence_level")}
     with working(f"comparing on {benchmark.subject}") as stage:
         systems = read_systems(benchmark, paths, last, arguments, options, stage)
-        stage(f"comparing {len(paths)} systems on {len(systems.references.records):,} {benchmark.document_word}")
-        found, signature = call_quietly(comparison.compare_files, systems, settings)
+        found, signature = call_quietly(comparison.compare_files, systems, settings, stage)
         run = _describe_run(
             benchmark,
             systems.predictions,
@@ -340,7 +348,7 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
         ]
     else:
         listed.append(tables.differences_table(headline, names, shown))
-    _print_tables(listed, signature, arguments)
+    _print_tables(listed, signature, arguments, versions=run["versions"])
 
 
 def _compare_command(benchmark: Benchmark) -> click.Command:
@@ -411,7 +419,8 @@ def _summarise_runs(benchmark: Benchmark, predictions: tuple[str, ...], referenc
         chosen = shown if _measures(arguments) else {headline: found[headline]}
         _print_numbers([row["mean"] if isinstance(row, dict) else row for row in chosen.values()], arguments)
         return
-    _print_tables([tables.runs_table(shown, tables.short_names(predictions))], signature, arguments)
+    listed = [tables.runs_table(shown, tables.short_names(predictions))]
+    _print_tables(listed, signature, arguments, versions=run["versions"])
 
 
 def _runs_command(benchmark: Benchmark) -> click.Command:
@@ -440,20 +449,32 @@ def _validate(benchmark: Benchmark, file: str, **arguments: Any) -> None:
     from spanscore import validation
 
     arguments = _check(benchmark, [file], arguments)
-    name = "<stdin>" if file == "-" else file
+    paths = expand(benchmark, file)
     with working(f"checking {file}"):
-        checked = validation.check_with_references(benchmark, file, arguments)
-    problems = checked.problems
+        if len(paths) == 1:
+            found = {paths[0]: validation.check_with_references(benchmark, paths[0], arguments)}
+        else:
+            found = validation.check_several(benchmark, file, paths, arguments)
+    problems = [(path, problem) for path, checked in found.items() for problem in checked.problems]
     if arguments["json"]:
-        write_json(arguments["json"], {"problems": [problem._asdict() for problem in problems]})
+        listed = [{"file": path, **problem._asdict()} for path, problem in problems]
+        write_json(arguments["json"], {"problems": listed})
     if arguments["json"] != "-":
-        for problem in problems:
+        for path, problem in problems:
+            name = _shown_path(path)
             parts = [name if problem.line is None else f"{name}:{problem.line}", problem.place, problem.problem]
             print_text(plain(": ".join(part for part in parts if part)) + "\n")
-    count = f"{len(problems):,} problem{'s' * (len(problems) != 1)}" if problems else "no problem"
-    say(f"{name}: format {checked.format}, {len(checked.records):,} records read as {checked.side}, {count}")
+    for path, checked in found.items():
+        n_problems = len(checked.problems)
+        count = f"{n_problems:,} problem{'s' * (n_problems != 1)}" if n_problems else "no problem"
+        words = f"{len(checked.records):,} records read as {checked.side}, {count}"
+        say(f"{_shown_path(path)}: format {checked.format}, {words}")
     if problems:
         raise click.exceptions.Exit(2)
+
+
+def _shown_path(path: str) -> str:
+    return "<stdin>" if path == "-" else path
 
 
 def _validate_command(benchmark: Benchmark) -> click.Command:

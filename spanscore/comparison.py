@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +81,13 @@ def compare_systems(
     )[0]
 
 
-def compare_files(systems: SystemFiles, settings: Mapping[str, Any]) -> tuple[list[dict[str, dict[str, Any]]], str]:
+def _no_stage(words: str) -> None:
+    pass
+
+
+def compare_files(
+    systems: SystemFiles, settings: Mapping[str, Any], stage: Callable[[str], None] = _no_stage
+) -> tuple[list[dict[str, dict[str, Any]]], str]:
     """Compare the systems of files; see `compare_systems`.
 
     Parameters
@@ -89,17 +95,20 @@ def compare_files(systems: SystemFiles, settings: Mapping[str, Any]) -> tuple[li
     systems : spanscore.scoring.SystemFiles
     settings : dict
         ``method``, ``n_resamples``, ``random_state`` and ``confidence_level``.
+    stage : callable, optional
+        Takes the name of each stage of the work.
 
     Returns
     -------
     list of dict
-        As `compare_systems` gives them.
+        As `compare_systems` gives them, without the scores that say nothing on these data.
     str
         The signature: that of the metric, with the settings of the comparison.
     """
     predictions = [file.records for file in systems.predictions]
     how = (settings["method"], settings["n_resamples"], settings["random_state"], settings["confidence_level"])
-    found, signature = _compare(systems.metric, predictions, systems.references.records, systems.options, how)
+    found, signature = _compare(systems.metric, predictions, systems.references.records, systems.options, how, stage)
+    found = [{name: row for name, row in scores.items() if name not in systems.hidden} for scores in found]
     return found, "|".join([signature, *(f"{name}:{value}" for name, value in settings.items())])
 
 
@@ -109,10 +118,12 @@ def _compare(
     references: Any,
     options: Mapping[str, Any],
     how: tuple[str, int, int, float],
+    stage: Callable[[str], None] = _no_stage,
 ) -> tuple[list[dict[str, dict[str, Any]]], str]:
     first, *others = predictions
     found, signature = [], ""
-    for other in others:
+    for number, other in enumerate(others, start=2):
+        stage(f"comparing system {number} of {len(predictions)} with the first")
         scores, signature = _pair(metric, first, other, references, options, how)
         found.append(scores)
     for name in {name for scores in found for name in scores}:

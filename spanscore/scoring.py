@@ -37,10 +37,14 @@ class ScoredFiles(NamedTuple):
     @property
     def hidden(self) -> tuple[str, ...]:
         """Places of scores that say nothing on these data, such as areas where no prediction has a score."""
-        has_scores = getattr(formats_of(self.benchmark), "has_scores", None)
-        predictions = self.predictions.records
-        is_shown = has_scores is None or not predictions or has_scores(predictions)
-        return () if is_shown else self.benchmark.ranking_scores
+        return _hidden_scores(self.benchmark, [self.predictions])
+
+
+def _hidden_scores(benchmark: Benchmark, files: list[InputFile]) -> tuple[str, ...]:
+    """The scores that rank predictions, if no file has predictions with a score."""
+    has_scores = getattr(formats_of(benchmark), "has_scores", None)
+    is_shown = has_scores is None or any(not file.records or has_scores(file.records) for file in files)
+    return () if is_shown else benchmark.ranking_scores
 
 
 class SystemFiles(NamedTuple):
@@ -63,6 +67,11 @@ class SystemFiles(NamedTuple):
     predictions: list[InputFile]
     references: InputFile
     options: dict[str, Any]
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Scores that say nothing on these data, such as areas where no prediction has a score."""
+        return _hidden_scores(self.benchmark, self.predictions)
 
 
 def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:

@@ -21,7 +21,7 @@ _MARGIN = 12  # columns that the narrowest figures take beside a long name
 # --- terminal ---------------------------------------------------------------------------------------------------------
 
 
-def to_terminal(found: list[Table], signature: str, summary: Summary | None = None) -> str:
+def to_terminal(found: list[Table], signature: str, versions: str = "", summary: Summary | None = None) -> str:
     """Write tables for standard output. On a terminal they have colour.
 
     A table that is wider than the terminal is shown in parts, each with some of its columns. No name is cut.
@@ -29,7 +29,8 @@ def to_terminal(found: list[Table], signature: str, summary: Summary | None = No
     Parameters
     ----------
     found : list of Table
-    signature : str
+    signature, versions : str
+        The lines below the tables.
     summary : Summary, optional
         It comes before the tables.
     """
@@ -49,7 +50,8 @@ def to_terminal(found: list[Table], signature: str, summary: Summary | None = No
     for table in found:
         console.print(_as_text(table.title, "italic"))
         _print_table(console, table)
-    console.print(_as_text(signature), soft_wrap=True)
+    for line in filter(None, (signature, versions)):
+        console.print(_as_text(line), soft_wrap=True)
     return text.getvalue()
 
 
@@ -101,7 +103,7 @@ _MARKDOWN = re.compile(r"[\\`*\[\]<|~#!$&@]|(?<![^\W_])_|_(?![^\W_])|:(?=//)|(?<
 _ENTITIES = {"<": "&lt;", "&": "&amp;", "@": "&#64;", ":": "&#58;", ".": "&#46;"}
 
 
-def to_markdown(found: list[Table], signature: str) -> str:
+def to_markdown(found: list[Table], signature: str, versions: str = "") -> str:
     """Write tables as Markdown, each under a heading. Marks in names are shown as they are."""
 
     def escape(text: str) -> str:
@@ -119,7 +121,7 @@ def to_markdown(found: list[Table], signature: str) -> str:
             shown = [f"**{escape(cell)}**" if (number, at) in best else escape(cell) for at, cell in enumerate(cells)]
             lines.append(f"| {escape(table.row_title(name))} | {' | '.join(shown)} |")
         parts.append(f"### {escape(table.title)}\n\n" + "\n".join(lines) + "\n")
-    return "\n".join([*parts, _markdown_code(signature) + "\n"])
+    return "\n".join([*parts, *(_markdown_code(line) + "\n" for line in (signature, versions) if line)])
 
 
 def _markdown_code(text: str) -> str:
@@ -146,7 +148,7 @@ _LATEX = {
 }
 
 
-def to_latex(found: list[Table], signature: str) -> str:
+def to_latex(found: list[Table], signature: str, versions: str = "") -> str:
     """Write tables as LaTeX, with captions and labels. They need the LaTeX package booktabs.
 
     Of systems that are compared, the best score is set in bold.
@@ -155,7 +157,7 @@ def to_latex(found: list[Table], signature: str) -> str:
     def escape(text: str) -> str:
         return " ".join("".join(_LATEX.get(sign, sign) for sign in plain(text)).split())
 
-    parts = ["% needs \\usepackage{booktabs}", f"% {plain(signature)}"]
+    parts = ["% needs \\usepackage{booktabs}", *(f"% {plain(line)}" for line in (signature, versions) if line)]
     for table in found:
         best = table.best()
         header = " & ".join(["", *(escape(table.column_title(column)) for column in table.columns)])
@@ -194,7 +196,7 @@ def _label(name: str) -> str:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def to_csv(found: list[Table], signature: str) -> str:
+def to_csv(found: list[Table], signature: str, versions: str = "") -> str:
     """Write all figures as CSV, one a line and not rounded: table, row, measure, value.
 
     A text that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay numbers.
@@ -212,5 +214,7 @@ def to_csv(found: list[Table], signature: str) -> str:
         for name, values in table.rows:
             for column, value in zip(table.columns, values, strict=True):
                 writer.writerow(map(escape, [table.name, name, column, value]))
-    writer.writerow(map(escape, ["signature", "", "", signature]))
+    for name, line in (("signature", signature), ("versions", versions)):
+        if line:
+            writer.writerow(map(escape, [name, "", "", line]))
     return text.getvalue()

@@ -16,6 +16,7 @@ from spanscore.inputs import (
     as_predictions,
     read_arguments,
     read_file,
+    read_predictions,
     read_references,
     task_of_references,
     with_sentences,
@@ -104,6 +105,39 @@ def check_with_references(benchmark: Benchmark, path: str, arguments: dict[str, 
         problems = _check_both_sides(benchmark, checked, gold, arguments.get("task"))
         checked = checked._replace(problems=problems)
     return checked
+
+
+def check_several(
+    benchmark: Benchmark, pattern: str, paths: Sequence[str], arguments: dict[str, Any]
+) -> dict[str, CheckedFile]:
+    """Find all mistakes of several files, and the first one that shows only when both sides are compared.
+
+    Parameters
+    ----------
+    benchmark : Benchmark
+    pattern : str
+        The folder or the pattern of the files.
+    paths : sequence of str
+        The files.
+    arguments : dict
+        As for `check_with_references`.
+
+    Returns
+    -------
+    dict of str to CheckedFile
+        By path. A mistake of all files together stands under `pattern`.
+    """
+    side = arguments.get("side") or ("predictions" if arguments.get("references") else None)
+    alone = arguments | {"references": None, "side": side}
+    found = {path: check_with_references(benchmark, path, alone) for path in paths}
+    if arguments.get("references") and not any(checked.problems for checked in found.values()):
+        gold = read_references(benchmark, arguments["references"], arguments)
+        file = read_predictions(benchmark, pattern, arguments, gold)
+        together = CheckedFile(file.format, "predictions", file.records, [])
+        problems = _check_both_sides(benchmark, together, gold.records, arguments.get("task"))
+        if problems:
+            found[pattern] = together._replace(problems=problems)
+    return found
 
 
 def _check_both_sides(benchmark: Benchmark, checked: CheckedFile, gold: list[Any], task: str | None) -> list[Problem]:

@@ -90,7 +90,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Any:
             paths = [folder / f"{name}.json", gold]
             paths[0].write_text(perturbed(name, gold, 1))
         options = {**given_options(benchmark, extra), "per_document": True, "return_errors": True}
-        found = score_files(benchmark, *map(str, paths), extra, options)
+        found = score_files(benchmark, str(paths[0]), str(paths[1]), extra, options)
         result = found, analysis.analyse(found)
         if records is None:
             made[key] = result

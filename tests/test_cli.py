@@ -643,7 +643,7 @@ class StandIn:
         ]
         return [{key: value for key, value in r.items() if isinstance(value, float)} for r in results]
 
-    def compare_files(self, systems, settings):
+    def compare_files(self, systems, settings, stage):
         self.settings, self.options = settings, systems.options
         first, *others = self.scores(systems)
         found = [
