@@ -6,6 +6,8 @@ the documents of the page. Each mark has its words, for screen readers and for t
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from spanscore.packages import optional_package
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 # vl-convert puts an address before links inside the page, and makes links of marks without one too.
 _BASE = re.compile(r'xlink:href="[^"#]*#')
+_CLIP = re.compile(r"\bclip\d+\b")
 _NO_LINK = re.compile(r'<a xlink:href="[^"#]*">(.*?)</a>')
 _CONFIG = {
     "background": None,
@@ -266,6 +269,10 @@ def _draw(spec: dict[str, Any]) -> str:
     converter = optional_package("vl_convert", "reports", "report")
     drawn = converter.vegalite_to_svg({"$schema": _SCHEMA, "config": _CONFIG, **spec})
     drawn = _NO_LINK.sub(r"\1", _BASE.sub('href="#', drawn))
+    # The library numbers clips over all plots of a process. Here their names depend on the plot alone.
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(_CLIP.findall(drawn)))}
+    digest = hashlib.sha1(json.dumps(spec).encode()).hexdigest()[:12]
+    drawn = _CLIP.sub(lambda found: f"clip-{digest}-{numbers[found.group()]}", drawn)
     return (
         str(drawn)
         .replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
