@@ -65,7 +65,11 @@ def _print_table(console: Any, table: Table) -> None:
     titles = [table.titles.get(column, column.replace("_", " ")) for column in table.columns]
     names = _narrowest(console, [name for name, _ in cells])
     widths = [_narrowest(console, [title, *(values[at] for _, values in cells)]) for at, title in enumerate(titles)]
+    # Titles of columns stay on one line where there is room.
+    whole = [max(width, _length(title)) for width, title in zip(widths, titles, strict=True)]
     longest = max((_length(name) for name, _ in cells), default=0)
+    if longest + sum(width + _GAP for width in whole) <= console.width:
+        widths = whole
     start = 0
     while start < len(titles):
         end = start + 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark, formats_of, tasks_of
 from spanscore.formats.files import DataFile, read_data, read_raw, read_text
-from spanscore.formats.pieces import read_pieces, read_with_sentences
+from spanscore.formats.pieces import Pieces, read_pieces, read_with_sentences
 from spanscore.inputs import (
     InputFile,
     as_predictions,
@@ -100,9 +100,14 @@ def check_with_references(benchmark: Benchmark, path: str, arguments: dict[str, 
         gold = read_references(benchmark, arguments["references"], arguments).records
     special = read_arguments(benchmark, arguments, side or "predictions")
     special = with_sentences(benchmark, special, format, gold)
-    checked = check_file(benchmark, path, format, side, arguments.get("task"), **special)
+    # The bytes are read once: a pipe has them no second time. Some formats are folders, which their readers know.
+    source = path if Path(path).is_dir() else read_raw(path)
+    checked = check_file(benchmark, source, format, side, arguments.get("task"), **special)
     if not checked.problems and arguments.get("references"):
         problems = _check_both_sides(benchmark, checked, gold, arguments.get("task"))
+        if problems and not checked.lines and not isinstance(source, str):
+            checked = check_file(benchmark, source, format, side, arguments.get("task"), with_lines=True, **special)
+            problems = _check_both_sides(benchmark, checked, gold, arguments.get("task"))
         checked = checked._replace(problems=problems)
     return checked
 
@@ -156,10 +161,11 @@ def _check_both_sides(benchmark: Benchmark, checked: CheckedFile, gold: list[Any
 
 def check_file(
     benchmark: Benchmark,
-    path: str,
+    source: str | DataFile,
     format: str = "auto",
     side: str | None = None,
     task: str | None = None,
+    with_lines: bool = False,
     **special: Any,
 ) -> CheckedFile:
     """Find all mistakes of a file.
@@ -167,13 +173,15 @@ def check_file(
     Parameters
     ----------
     benchmark : Benchmark
-    path : str
-        ``"-"`` is standard input.
+    source : str or DataFile
+        The path of a folder, or the content of a file.
     format : str
     side : {"predictions", "references"}, optional
         By default it is found by the format.
     task : str, optional
         By default it is found by the records, if the benchmark has several tasks.
+    with_lines : bool
+        Whether a file without mistakes is read piece by piece too, for the lines of its records.
     **special
         Further arguments of ``read`` of the benchmark's formats.
 
@@ -182,24 +190,38 @@ def check_file(
     CheckedFile
     """
     formats = formats_of(benchmark)
-    # The bytes are read once: a pipe has them no second time. Some formats are folders, which their readers know.
-    source = path if Path(path).is_dir() else read_raw(path)
     if format == "auto" and hasattr(formats, "detect_path"):
         format = formats.detect_path(source)
-    sentences = special.pop("sentences", None)
-    lines: Sequence[int | None]
-    problems: list[Problem] = []
     if format in benchmark.whole_formats or (isinstance(source, DataFile) and read_data(source).is_parquet()):
+        special.pop("sentences", None)
         file = read_file(benchmark, source, format, **special)
-        records, format = file.records, file.format
-        lines = [None] * len(records)
+        whole = Pieces(file.records, [None] * len(file.records), file.format, [])
+        return _check_pieces(benchmark, source, whole, side, task)
+    if not with_lines:
+        # Most files have no mistake. Then they are read as scoring reads them, which is quicker.
+        try:
+            corpus = formats.read(read_text(source), format, **special)
+        except ValueError:
+            corpus = None
+        if corpus is not None and not corpus.unparsed:
+            checked = _check_pieces(benchmark, source, Pieces(corpus.records, [], corpus.format, []), side, task)
+            if not checked.problems:
+                return checked
+    sentences = special.pop("sentences", None)
+    if sentences is not None and _has_no_sentences(benchmark, source, format):
+        pieces = read_with_sentences(source, formats, benchmark.sentence_formats[0], sentences=sentences, **special)
     else:
-        if sentences is not None and _has_no_sentences(benchmark, source, format):
-            pieces = read_with_sentences(source, formats, benchmark.sentence_formats[0], sentences=sentences, **special)
-        else:
-            pieces = read_pieces(source, formats, format, **special)
-        records, lines, format, unreadable = pieces
-        problems += [Problem(*part) for part in unreadable]
+        pieces = read_pieces(source, formats, format, **special)
+    return _check_pieces(benchmark, source, pieces, side, task)
+
+
+def _check_pieces(
+    benchmark: Benchmark, source: str | DataFile, pieces: Pieces, side: str | None, task: str | None
+) -> CheckedFile:
+    """Check the records of a file, and make predictions of a file of references that is meant as predictions."""
+    formats = formats_of(benchmark)
+    records, lines, format, unreadable = pieces
+    problems = [Problem(*part) for part in unreadable]
     if side is None:
         side = "references" if format in benchmark.reference_formats else "predictions"
     # A file of references that is meant as predictions is checked as references, before it becomes predictions.
@@ -211,7 +233,8 @@ def check_file(
         problems += check_records(reader, as_side, records, lines, key)
     if is_gold and not problems:
         n_records = len(records)
-        records = as_predictions(benchmark, InputFile(path, records, format, {})).records
+        name = source.name if isinstance(source, DataFile) else source
+        records = as_predictions(benchmark, InputFile(name, records, format, {})).records
         lines = lines if len(records) == n_records else [None] * len(records)
     return CheckedFile(format, side, records, sorted(problems, key=lambda problem: problem.line or 0), lines)
 
@@ -255,7 +278,8 @@ def check_records(
     found |= {path: words for path, words in of_keys.sorted() if path not in found and path[:2] not in found}
     problems = []
     for path, words in found.items():
-        line = lines[path[1]] if len(path) > 1 and isinstance(path[1], int) else None
+        at = path[1] if len(path) > 1 else None
+        line = lines[at] if isinstance(at, int) and at < len(lines) else None
         problems.append(Problem(line, write_path(path), words))
     return problems
 

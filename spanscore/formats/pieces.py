@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from spanscore.formats.files import FileSource, TextFile, is_json, parse_json_items, read_text, shorten
@@ -39,14 +39,14 @@ class Pieces(NamedTuple):
     ----------
     records : list
         The records of the pieces that could be read.
-    lines : list of int
-        The line of each record.
+    lines : list of int or None
+        The line of each record. Empty if the lines are not known.
     format : str
     unreadable : list of Unreadable
     """
 
     records: list[Any]
-    lines: list[int]
+    lines: Sequence[int | None]
     format: str
     unreadable: list[Unreadable]
 
@@ -84,7 +84,9 @@ def read_pieces(source: FileSource, formats: Any, format: str = "auto", **specia
         return Pieces([], [], format, [_unreadable(error, file.name)])
     if format == "auto":
         format = _detected(pieces, read)
-    found = Pieces([], [], format, [])
+    records: list[Any] = []
+    lines: list[int] = []
+    unreadable: list[Unreadable] = []
     n_on_line = Counter(line for line, _ in pieces)
     for at, (line, text) in enumerate(pieces):
         place = f"records[{at}]" if n_on_line[line] > 1 else ""
@@ -95,19 +97,19 @@ def read_pieces(source: FileSource, formats: Any, format: str = "auto", **specia
             first = line + (whole.line or 1) - 1
             parts = [] if line_mistakes is None else line_mistakes(TextFile(file.name, text), format, **special)
             inner = [Unreadable(first, place, _unreadable(mistake, file.name).words) for place, mistake in parts]
-            found.unreadable.extend(inner or [whole._replace(line=first)])
+            unreadable.extend(inner or [whole._replace(line=first)])
             continue
-        found.records.extend(corpus.records)
-        found.lines.extend([line] * len(corpus.records))
+        records.extend(corpus.records)
+        lines.extend([line] * len(corpus.records))
         for at, words in corpus.unparsed:
-            found.unreadable.append(Unreadable(line + at - 1, "", f"{shorten(words)!r} cannot be read"))
-    if not found.unreadable:
+            unreadable.append(Unreadable(line + at - 1, "", f"{shorten(words)!r} cannot be read"))
+    if not unreadable:
         # Some mistakes show in the whole file alone, such as a blank line among labels.
         try:
             read(file, format)
         except ValueError as error:
-            found.unreadable.append(_unreadable(error, file.name))
-    return found
+            unreadable.append(_unreadable(error, file.name))
+    return Pieces(records, lines, format, unreadable)
 
 
 def read_with_sentences(source: FileSource, formats: Any, format: str, **special: Any) -> Pieces:
