@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spanscore.benchmarks import Benchmark, formats_of
+from spanscore.benchmarks import Benchmark, document_word, formats_of
 from spanscore.breakdowns import Breakdown, break_down
 from spanscore.formats.files import DocumentText, tokens_of
 from spanscore.tables import headline_of, spell_out
@@ -182,10 +182,13 @@ def analyse(scored: ScoredFiles) -> Analysis:
     curve = list(zip(points["recall"], points["precision"], strict=True))
     confusions = _confusions(result["matched"], result["errors"], benchmark, result.get("label_texts") or {})
     documents = read_documents(scored)
+    word = document_word(benchmark, scored.task).removesuffix("s")
     measure = "accuracy" if headline == "balanced_accuracy" else "F1"
     # A single point is no curve.
     curve = curve if len(curve) > 1 else []
-    return Analysis(headline, score, kinds, confusions, documents, curve, *break_down(documents, benchmark, measure))
+    return Analysis(
+        headline, score, kinds, confusions, documents, curve, *break_down(documents, benchmark, word, measure)
+    )
 
 
 # --- documents --------------------------------------------------------------------------------------------------------

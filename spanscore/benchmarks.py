@@ -73,8 +73,9 @@ class Benchmark(NamedTuple):
         Formats that cannot be read line by line.
     prediction_key, reference_key : str or None
         The field that identifies a record of each side. None where several records share an identifier.
-    document_word : str
-        The word for the records that are counted together, in the plural.
+    document_words : dict of str to str
+        The word for the records that are counted together, in the plural, by task. A benchmark with a single task has
+        it under the empty name.
     headlines : tuple of str
         Places of the headline score in a result, with dots for nesting. The first that is there counts.
     components : tuple of str
@@ -114,7 +115,7 @@ class Benchmark(NamedTuple):
     whole_formats: tuple[str, ...] = ()
     prediction_key: str | None = "id"
     reference_key: str | None = "id"
-    document_word: str = "documents"
+    document_words: Mapping[str, str] = MappingProxyType({"": "documents"})
     headlines: tuple[str, ...] = ("f1",)
     components: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
@@ -146,7 +147,7 @@ BENCHMARKS = {
                     formats=("v2", "span-aste", "pairs"),
                 ),
             ),
-            document_word="sentences",
+            document_words={"": "sentences"},
             headlines=("f1", "pair.f1"),
             components=(
                 *("", "pair", "aspect", "opinion", "aspect_polarity"),
@@ -232,7 +233,7 @@ BENCHMARKS = {
             ),
             sentence_formats=("sequence",),
             reference_formats=("propositions", "relationships"),
-            document_word="sentences",
+            document_words={"segmentation": "sentences", "entailment": "pairs"},
             headlines=("f1", "balanced_accuracy"),
             components=("", "exact", "micro", "per_label.entail", "per_label.neutral", "per_label.contradict"),
             scores=("accuracy", "macro_f1", "three_way_accuracy", "matthews_correlation"),
@@ -286,6 +287,11 @@ BENCHMARKS = {
         ),
     )
 }
+
+
+def document_word(benchmark: Benchmark, task: str | None) -> str:
+    """The word for the records of a task that are counted together, in the plural."""
+    return benchmark.document_words[task or ""]
 
 
 def formats_of(benchmark: Benchmark) -> Any:

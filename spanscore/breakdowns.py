@@ -86,7 +86,7 @@ _OfSide = Callable[["Side"], Any]
 
 
 def break_down(
-    documents: Sequence[Document], benchmark: Benchmark, measure: str = "F1"
+    documents: Sequence[Document], benchmark: Benchmark, word: str = "document", measure: str = "F1"
 ) -> tuple[list[Breakdown], list[tuple[int, ...]], list[list[tuple[int, ...]]]]:
     """Score the items of documents by their properties.
 
@@ -96,6 +96,8 @@ def break_down(
     ----------
     documents : sequence of spanscore.analysis.Document
     benchmark : Benchmark
+    word : str
+        The word for a document.
     measure : {"F1", "accuracy"}
         The name of the score. With one predicted and one gold label a document, F1 is accuracy.
 
@@ -118,8 +120,8 @@ def break_down(
         return len(document.tokens) if document.known and document.tokens else None
 
     per_document: list[tuple[str, _OfDocument]] = [
-        (f"Length of the {benchmark.document_word[:-1]}, in tokens", length),
-        (f"Gold items in the {benchmark.document_word[:-1]}", count),
+        (f"Length of the {word}, in tokens", length),
+        (f"Gold items in the {word}", count),
     ]
     for title, property_of in per_document:
         values = [property_of(document) for document in documents]

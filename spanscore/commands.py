@@ -210,7 +210,8 @@ def _score(benchmark: Benchmark, predictions: str, references: str, **arguments:
     options |= dict.fromkeys(("per_document", "return_errors"), True) if is_analysed else {}
     with working(f"scoring {benchmark.subject}") as stage:
         scored = score_files(benchmark, predictions, references, arguments, options, stage)
-        run = _describe_run(benchmark, [scored.predictions], scored.references, all_options(benchmark, arguments))
+        used = all_options(benchmark, arguments, scored.task)
+        run = _describe_run(benchmark, [scored.predictions], scored.references, used)
         analysed = None
         if is_analysed:
             from spanscore import analysis
@@ -251,7 +252,7 @@ def _print_result(scored: Any, analysed: Any, arguments: dict[str, Any]) -> None
     elif not measures and arguments["everything"]:
         found = tables.result_tables(result, benchmark, hidden)
     elif not measures:
-        summary = tables.summarise(result, benchmark, len(scored.references.records), hidden)
+        summary = tables.summarise(result, benchmark, scored.size, hidden)
         if arguments.get("markdown") or arguments.get("latex"):
             found = tables.short_tables(result, benchmark, summary, hidden)
     if arguments.get("kinds"):
@@ -319,7 +320,7 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
             benchmark,
             systems.predictions,
             systems.references,
-            settings | all_options(benchmark, arguments, INTERVAL_OPTIONS),
+            settings | all_options(benchmark, arguments, systems.task, INTERVAL_OPTIONS),
         )
         if arguments.get("html"):
             from spanscore import pages
@@ -409,7 +410,10 @@ def _summarise_runs(benchmark: Benchmark, predictions: tuple[str, ...], referenc
         stage(f"scoring {len(predictions)} runs")
         found, signature = call_quietly(comparison.summarise_files, systems)
         run = _describe_run(
-            benchmark, systems.predictions, systems.references, all_options(benchmark, arguments, _NOT_OF_RUNS)
+            benchmark,
+            systems.predictions,
+            systems.references,
+            all_options(benchmark, arguments, systems.task, _NOT_OF_RUNS),
         )
     if arguments.get("json"):
         write_json(arguments["json"], {**found, "signature": signature, "run": run})

@@ -144,9 +144,12 @@ def _check_value(benchmark: Benchmark, name: str, value: Any) -> None:
     raise refused[0]
 
 
-def all_options(benchmark: Benchmark, arguments: dict[str, Any], without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """All options of ``compute`` as the user wrote them, or their defaults, to be stored beside a result."""
-    options = _command_options(benchmark, without)
+def all_options(
+    benchmark: Benchmark, arguments: dict[str, Any], task: str | None, without: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """All options of a task as the user wrote them, or their defaults, to be stored beside a result."""
+    of_task = tasks_of(benchmark)[task or "default"].options
+    options = {name: option for name, option in _command_options(benchmark, without).items() if name in of_task}
     given = {name: arguments.get(name) for name in options}
     return {
         name: option.default if given[name] is None else _as_value(given[name], option)

@@ -75,7 +75,7 @@ def report_page(scored: ScoredFiles, analysed: Analysis, run: Mapping[str, Any] 
         jinja2 or vl-convert-python is not installed.
     """
     result, benchmark = scored.result, scored.benchmark
-    summary = tables.summarise(result, benchmark, len(result["per_document"]), scored.hidden)
+    summary = tables.summarise(result, benchmark, scored.size, scored.hidden)
     found = tables.result_tables(result, benchmark, scored.hidden)
     by_name = {table.name: table for table in found}
     words = dict(benchmark.words)
@@ -130,7 +130,7 @@ def _headline(scored: ScoredFiles, analysed: Analysis) -> dict[str, str]:
         f"{format_figure(interval[1], small)}"
         if interval
         else "",
-        "documents": f"{len(analysed.documents):,} {scored.benchmark.document_word}",
+        "documents": scored.size,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import spanscore
-from spanscore.benchmarks import Benchmark, formats_of
+from spanscore.benchmarks import Benchmark, document_word, formats_of
 from spanscore.inputs import InputFile, read_predictions, read_references, task_of_references
 from spanscore.paths import check_inputs
 from spanscore.terminal import Stage, call_quietly, say
@@ -38,6 +38,12 @@ class ScoredFiles(NamedTuple):
     def hidden(self) -> tuple[str, ...]:
         """Places of scores that say nothing on these data, such as areas where no prediction has a score."""
         return _hidden_scores(self.benchmark, [self.predictions])
+
+    @property
+    def size(self) -> str:
+        """The number of documents that are scored, in words."""
+        n_documents = len(self.result.get("per_document") or self.references.records)
+        return f"{n_documents:,} {document_word(self.benchmark, self.task)}"
 
 
 def _hidden_scores(benchmark: Benchmark, files: list[InputFile]) -> tuple[str, ...]:
@@ -125,8 +131,8 @@ def score_files(
     predicted = read_predictions(benchmark, predictions, arguments, gold)
     for side, file in (("predictions", predicted), ("references", gold)) if not arguments.get("quiet") else ():
         say(f"{side}: {file}")
-    stage(f"scoring {len(gold.records):,} {benchmark.document_word}")
     task = task_of_references(benchmark, gold.records, arguments.get("task"))
+    stage(f"scoring {len(gold.records):,} {document_word(benchmark, task)}")
     metric = load_metric(benchmark, task)
     options = _label_options(benchmark, references, gold, options) | options
     result = call_quietly(metric.compute, predictions=predicted.records, references=gold.records, **options)

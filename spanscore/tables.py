@@ -347,16 +347,15 @@ def chosen_tables(result: Mapping[str, Any], names: Sequence[str]) -> list[Table
     return [Table("measures", columns, rows)]
 
 
-def summarise(
-    result: Mapping[str, Any], benchmark: Benchmark, n_documents: int, hidden: Collection[str] = ()
-) -> Summary:
+def summarise(result: Mapping[str, Any], benchmark: Benchmark, size: str, hidden: Collection[str] = ()) -> Summary:
     """Make the short form of a result: the headline with its interval, components, and further scores.
 
     Parameters
     ----------
     result : dict
     benchmark : Benchmark
-    n_documents : int
+    size : str
+        The number of documents, in words.
     hidden : collection of str
         Places of scores that say nothing on these data.
     """
@@ -368,7 +367,7 @@ def summarise(
         low, high = (format_figure(end, small) for end in interval)
         found = re.search(r"confidence_level:([^|]*)", result["signature"])
         level = f"{100 * float(found[1]):g} % interval " if found else ""
-        lines[0] += f" ({level}{low} to {high}, {n_documents:,} {benchmark.document_word})"
+        lines[0] += f" ({level}{low} to {high}, {size})"
     detectable = (result.get("detectable_differences") or {}).get(place)
     if detectable is not None:
         lines.append(

@@ -145,7 +145,7 @@ def test_the_accuracy_of_pairs(scored):
         "predictions": [{"label": x} for x in predicted],
     }
     _, analysed = scored("propsegment", records, references_format="records")
-    one = named(analysed, "Length of the sentence, in tokens")
+    one = named(analysed, "Length of the pair, in tokens")
     assert one.measure == "accuracy"
     right = sum(one.score(bin) * bin.gold for bin in one.bins)
     assert right == pytest.approx(sum(map(str.__eq__, gold, predicted))) and sum(bin.gold for bin in one.bins) == 60

@@ -158,7 +158,7 @@ def score(request: Request, progress: Progress) -> dict[str, Any]:
         progress("writing the report")
         result = scored.result
         analysed = analysis.analyse(scored)
-        summary = tables.summarise(result, benchmark, len(result["per_document"]), scored.hidden)
+        summary = tables.summarise(result, benchmark, scored.size, scored.hidden)
         found = tables.short_tables(result, benchmark, summary, scored.hidden)
         interval = (result.get("confidence_intervals") or {}).get(analysed.headline) or ()
         return {
