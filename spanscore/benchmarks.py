@@ -107,7 +107,7 @@ class Benchmark(NamedTuple):
     name: str
     heading: str
     subject: str
-    example_files: tuple[str, str]
+    example_files: tuple[str, str] = ("ours.jsonl", "gold.jsonl")
     read_options: tuple[ReadOption, ...] = ()
     sentence_formats: tuple[str, ...] = ()
     reference_formats: tuple[str, ...] = ()

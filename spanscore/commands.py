@@ -336,14 +336,15 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
         ]
         top = {"score": headline, **found[0][headline], **settings, "references": last}
         write_json(arguments["json"], {**top, "comparisons": comparisons, "signature": signature, "run": run})
-    shown = [_select(scores, _measures(arguments)) for scores in found]
+    wanted = _measures(arguments)
+    shown = [_select(scores, wanted) for scores in found] if wanted else systems.shown(found)
     if arguments["quiet"]:
-        chosen = list(shown[0]) if _measures(arguments) else [headline]
+        chosen = wanted or [headline]
         _print_numbers([scores[name]["p_value"] for scores in shown for name in chosen], arguments)
         return
     level = settings["confidence_level"]
     listed = [tables.systems_table(names, shown, level, settings["method"])]
-    if arguments["everything"] or arguments.get("csv") or _measures(arguments):
+    if arguments["everything"] or arguments.get("csv") or wanted:
         listed += [
             tables.all_differences_table(names[0], name, scores) for name, scores in zip(names[1:], shown, strict=True)
         ]

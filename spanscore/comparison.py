@@ -101,14 +101,13 @@ def compare_files(
     Returns
     -------
     list of dict
-        As `compare_systems` gives them, without the scores that say nothing on these data.
+        As `compare_systems` gives them.
     str
         The signature: that of the metric, with the settings of the comparison.
     """
     predictions = [file.records for file in systems.predictions]
     how = (settings["method"], settings["n_resamples"], settings["random_state"], settings["confidence_level"])
     found, signature = _compare(systems.metric, predictions, systems.references.records, systems.options, how, stage)
-    found = [{name: row for name, row in scores.items() if name not in systems.hidden} for scores in found]
     return found, "|".join([signature, *(f"{name}:{value}" for name, value in settings.items())])
 
 

@@ -370,7 +370,7 @@ def comparison_page(
     str
         HTML.
     """
-    benchmark = systems.benchmark
+    benchmark, found = systems.benchmark, systems.shown(found)
     names = tables.short_names([file.path for file in systems.predictions]) if names is None else names
     shown = [_isolated(name) for name in names]
     level = settings["confidence_level"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import spanscore
@@ -78,6 +79,10 @@ class SystemFiles(NamedTuple):
     def hidden(self) -> tuple[str, ...]:
         """Scores that say nothing on these data, such as areas where no prediction has a score."""
         return _hidden_scores(self.benchmark, self.predictions)
+
+    def shown(self, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Select the scores of a comparison that say something on these data."""
+        return [{name: row for name, row in scores.items() if name not in self.hidden} for scores in found]
 
 
 def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:

@@ -314,7 +314,7 @@ def test_errors_are_filtered(page):
     page.choose_example(EXAMPLES[0])
     page.score()
     page.frame()
-    page.browser.find_element("id", "kind").send_keys("wrong_polarity")
+    page.browser.find_element("id", "kind").send_keys("wrong polarity")
     articles = page.browser.find_elements("css selector", "#list article")
     assert len(articles) == 1 and "usual power supply" in articles[0].text.replace("\n", " ")
     page.leave()
@@ -399,7 +399,9 @@ def test_the_same_in_python_and_on_the_command_line(page, example, tmp_path):
     assert same_in_python(page, example, tmp_path) == expected
     command = page.code(name, "shell").split()
     assert command[:2] == ["spanscore", name]
-    assert json.loads(run(tmp_path, "-m", *command, "--json", "-")) == expected
+    found = json.loads(run(tmp_path, "-m", *command, "--json", "-"))
+    assert found.pop("run")["command"] == f"{' '.join(command)} --json -"
+    assert found == expected
 
 
 def same_in_python(page, example, folder):

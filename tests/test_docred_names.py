@@ -17,8 +17,8 @@ from spanscore.analysis import analyse
 from spanscore.benchmarks import BENCHMARKS
 from spanscore.metrics import docred_names
 from spanscore.pages import report_page
-from spanscore.reports import result_tables
 from spanscore.scoring import score_files
+from spanscore.tables import result_tables
 
 EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4)), max_size=25, unique=True)
 
@@ -234,7 +234,7 @@ def test_reports_show_relations_with_their_names(tmp_path, capsys):
     paths = [str(tmp_path / f"{name}.json") for name in ("predicted", "gold")]
     scored = score_files(BENCHMARKS["docred"], *paths, {}, options)
     capsys.readouterr()
-    (table,) = (table for table in result_tables(scored.result) if table.name == "per_relation")
+    (table,) = (table for table in result_tables(scored.result, scored.benchmark) if table.name == "per_relation")
     assert sorted(name for name, _ in table.rows) == ["P131 located in", "P17 country", "P27 country of citizenship"]
     analysed = analyse(scored)
     (confusion,) = analysed.confusions

@@ -293,7 +293,7 @@ def test_a_report_inside_another_page_follows_its_theme(browser, example_pages, 
             assert (browser.execute_script(LIGHTNESS) < 0.2) == (theme == "dark")
             wide = "const page = document.documentElement; return page.scrollWidth <= page.clientWidth && innerWidth"
             assert browser.execute_script(wide) == 360
-            browser.find_element("id", "kind").send_keys("wrong_polarity")
+            browser.find_element("id", "kind").send_keys("wrong polarity")
             assert texts(browser, "#found") == ["1 of 8 documents"]
         finally:
             browser.switch_to.default_content()

@@ -275,7 +275,9 @@ def test_help_and_validation_into_a_full_disk(tmp_path):
 
 
 def test_a_closed_pipe_ends_the_program_quietly(gold):
-    code, _, err = shell(f"set -o pipefail; PROGRAM aste {gold} {gold} --json - --groups '[1,1,1,1,1]' | true")
+    code, _, err = shell(
+        f"set -o pipefail; PROGRAM aste {gold} {gold} --json - --confidence --groups '[1,1,1,1,1]' | true"
+    )
     assert code == 0 and len(err.splitlines()) == 2
     code, _, err = shell("set -o pipefail; PROGRAM aste --help | head -1")
     assert (code, err) == (0, "")

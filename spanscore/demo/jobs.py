@@ -183,9 +183,10 @@ def _set_limits(limits: Limits) -> None:
     os.nice(_NICE)
     os.environ[MAX_SIZE_VARIABLE] = str(limits.expanded)
     sizes = Path("/proc/self/statm")
-    if sizes.exists():  # systems without it do not keep to the limit of addresses
-        used = int(sizes.read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + limits.memory, used + limits.memory))
+    if sizes.exists():  # systems without it do not keep to this limit
+        # The limit is on memory that can be written: the library of plots reserves far more addresses than it uses.
+        used = int(sizes.read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (used + limits.memory, used + limits.memory))
     seconds = int(limits.seconds) * (os.cpu_count() or 1) + 1  # of all threads together
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
