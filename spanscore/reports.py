@@ -24,7 +24,16 @@ _RATES = ("precision", "recall", "f1", "f1-score")
 _P = "p_value"
 NO_SCORE = 1e6  # a larger number is a threshold, not a score
 # Parts of a result that are no scores.
-_DETAILS = ("label_texts", "per_document", "errors", "matched", "error_kinds", "curve", "confidence_intervals")
+_DETAILS = (
+    "label_texts",
+    "per_document",
+    "errors",
+    "matched",
+    "error_kinds",
+    "curve",
+    "confidence_intervals",
+    "detectable_differences",
+)
 
 
 class Table(NamedTuple):
@@ -86,8 +95,8 @@ def result_tables(result: dict[str, Any]) -> list[Table]:
     Returns
     -------
     list of Table
-        First ``scores``, with the ends of their intervals if the result has intervals. Then ``counts``, and a table for
-        each dict of rows.
+        First ``scores``, with the ends of their intervals and the detectable differences if the result has them. Then
+        ``counts``, and a table for each dict of rows.
     """
     found: list[Table] = []
     scores: list[tuple[str, list[Any]]] = []
@@ -130,6 +139,10 @@ def result_tables(result: dict[str, Any]) -> list[Table]:
     if intervals:
         columns += ["low", "high"]
         scores = [(name, [*value, *(intervals.get(name) or [None, None])]) for name, value in scores]
+    detectable = result.get("detectable_differences") or {}
+    if detectable:
+        columns += ["detectable_difference"]
+        scores = [(name, [*value, detectable.get(name)]) for name, value in scores]
     return [
         table for table in [Table("scores", columns, scores), Table("counts", ["value"], counts), *found] if table.rows
     ]
