@@ -26,7 +26,7 @@ from .mistakes import Mistakes, quote, quote_some
 from .options import describe_options, number, read_options, table, whole_number
 from .processes import Run, gather, give
 from .records import Task, split_tokens
-from .resampling import Statistics, intervals
+from .resampling import Statistics, uncertainty
 from .results import Result
 
 SIDES = ("predictions", "references")
@@ -189,7 +189,9 @@ class Collector:
         if options["confidence_level"] is not None:
             statistics = self._statistics([counted])
             how = {name: options[name] for name in _INTERVAL_OPTIONS}
-            result["confidence_intervals"] = intervals(statistics, **how)
+            found = uncertainty(statistics, **how)
+            result["confidence_intervals"] = found.intervals
+            result["detectable_differences"] = found.detectable_differences
             grouped = "no" if statistics.groups is None else "document"
             choices |= {name: str(value) for name, value in how.items()}
             choices["groups"] = "given" if options["groups"] is not None else grouped

@@ -194,7 +194,9 @@ def confidence_options(record: str, more: str = "") -> Options:
             "float in (0, 1)",
             None,
             "Adds ``confidence_intervals``, ``[low, high]`` of each headline score, by resampling "
-            f"{record} with replacement.",
+            f"{record} with replacement. Adds ``detectable_differences``: the smallest difference in each of these "
+            f"scores that a paired test of two systems on as many {record} shows with a power of 80 %, if their errors "
+            "are independent.",
             ABOVE_ZERO,
             BELOW_ONE,
             "a number above 0, below 1",

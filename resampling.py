@@ -1,4 +1,4 @@
-"""Confidence intervals and paired significance, by resampling documents.
+"""Confidence intervals, paired significance and detectable differences, by resampling documents.
 
 Every score is a function of sums over documents. A resampled corpus is one row of a matrix product: the number of times
 that each document is drawn (resamples by documents), times the counts of each document (documents by columns). All rows
@@ -7,6 +7,7 @@ are scored at once. Documents of one group are added up before anything is drawn
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 _BLOCK = 2**21  # numbers held at once in an array of resamples: 16 MiB
+POWER = 0.8  # the usual power of a test (Cohen 1988)
+# A detectable difference of more than ten times the observed one, which takes more than a hundred times the documents.
+_NO_DIFFERENCE = 10
 
 
 class Statistics(NamedTuple):
@@ -112,14 +116,38 @@ def left_out(table: Any) -> Iterator[np.ndarray]:
         yield whole - _to_array(table[block])
 
 
-def intervals(
+class Uncertainty(NamedTuple):
+    """The uncertainty of the scores of one system; one value a score.
+
+    Attributes
+    ----------
+    intervals : dict of str to [low, high]
+    detectable_differences : dict of str to (float or None)
+        See `uncertainty`.
+    """
+
+    intervals: dict[str, list[float]]
+    detectable_differences: dict[str, float | None]
+
+
+def uncertainty(
     statistics: Statistics,
     confidence_level: float,
     n_resamples: int = 1000,
     random_state: int = 0,
     interval_method: str = "percentile",
-) -> dict[str, list[float]]:
-    """Confidence intervals of the scores of the first system.
+) -> Uncertainty:
+    """Confidence intervals of the scores of the first system, and the differences that a test can show.
+
+    The detectable difference is the smallest true difference between two systems that a paired two-sided test shows
+    with a power of 80 %, on as many documents, or groups. The test has the level ``1 - confidence_level``.
+
+    The second system is not at hand. It is assumed to have the same standard error, and no correlation with the first:
+    the resampled scores of the two rise and fall independently. So the standard error of the difference is the square
+    root of two times that of the score. Imperfect copies of gold with different seeds have a correlation near 0
+    (``benchmarks/simulate_power.py``). Real systems tend to fail on the same documents, which makes the correlation
+    positive. So a test shows the detectable difference of two real systems more often than that. `paired_test` knows
+    both systems and assumes nothing.
 
     Parameters
     ----------
@@ -132,7 +160,9 @@ def intervals(
 
     Returns
     -------
-    dict of str to [low, high]
+    Uncertainty
+        A detectable difference is None if it cannot be estimated: all resampled scores are equal, or the documents are
+        so few that a randomisation test never finds a difference (fewer than 6 at a level of 0.05).
     """
     table, score = statistics.units(0), statistics.scorer(0)
     observed = statistics.observed(0)
@@ -142,7 +172,39 @@ def intervals(
     if interval_method == "bca":
         jackknifed = np.concatenate([score(sums) for sums in left_out(table)])
         levels = _bca(levels, resampled, observed, _without_rounding(jackknifed, observed))
-    return {name: np.quantile(resampled[:, at], levels[:, at]).tolist() for at, name in enumerate(statistics.names)}
+    detectable = _detectable(np.sqrt(2) * _standard_error(resampled), table.shape[0], confidence_level)
+    return Uncertainty(
+        {name: np.quantile(resampled[:, at], levels[:, at]).tolist() for at, name in enumerate(statistics.names)},
+        dict(zip(statistics.names, detectable, strict=True)),
+    )
+
+
+def _standard_error(resampled: np.ndarray) -> np.ndarray:
+    """The standard deviation of each score; exactly 0 for equal scores."""
+    return np.where(np.ptp(resampled, axis=0) > 0, resampled.std(axis=0), 0.0)
+
+
+def _detectable(error: np.ndarray, n_units: int, confidence_level: float) -> list[float | None]:
+    """The differences that a test shows with a power of 80 %, from the standard errors of the differences.
+
+    The smallest p-value of randomisation is 2 / 2^n: of all swaps of n documents, two give the largest difference.
+    """
+    factor = ndtri(POWER) - ndtri((1 - confidence_level) / 2)
+    is_enough = 2.0 ** (1 - n_units) <= 1 - confidence_level
+    return [float(factor * each) if is_enough and each > 0 else None for each in error]
+
+
+def _needed(difference: float, detectable: float | None, n_units: int) -> int | None:
+    """The number of documents on which an observed difference is detectable, rounded up to two digits.
+
+    The standard error falls with the square root of the number.
+    """
+    if detectable is None or detectable > _NO_DIFFERENCE * abs(difference):
+        return None
+    # The normal approximation can ask for too few documents if there are few.
+    n = max(n_units + 1, math.ceil(n_units * (detectable / difference) ** 2))
+    step: int = 10 ** max(0, len(str(n)) - 2)
+    return math.ceil(n / step) * step
 
 
 def _tolerance(scores: np.ndarray) -> np.ndarray:
@@ -193,12 +255,21 @@ class Comparison(NamedTuple):
         Of the difference, by the paired bootstrap.
     better : ndarray of int64, shape (n_scores, 2)
         The numbers of documents in which the first system, and the second, has the higher score.
+    detectable_difference : list of (float or None)
+        The smallest true difference that a test of the level ``1 - confidence_level`` shows with a power of 80 %, by
+        the standard error of the paired bootstrap. None if it cannot be estimated, as in `uncertainty`.
+    documents_needed : list of (int or None)
+        About the number of documents, or groups, on which a test shows the observed difference with a power of 80 %,
+        rounded up to two digits. None if this test shows a difference, if the observed difference is below a tenth of
+        the detectable one, as good as none, or if the detectable one is None.
     """
 
     difference: np.ndarray
     p_value: np.ndarray
     interval: np.ndarray
     better: np.ndarray
+    detectable_difference: list[float | None]
+    documents_needed: list[int | None]
 
 
 def paired_test(
@@ -222,7 +293,7 @@ def paired_test(
         (``benchmarks/simulate_coverage.py``).
     n_resamples, random_state : int
     confidence_level : float
-        Of the interval.
+        Of the interval. The level of the test is 1 minus this.
 
     Returns
     -------
@@ -240,11 +311,19 @@ def paired_test(
     else:
         null = _randomised(first, second, score_first, score_second, n_resamples, random_state)
     extreme = (np.abs(null) >= np.abs(difference) - _tolerance(difference)).sum(axis=0)
+    p_value, n_units = (1 + extreme) / (1 + n_resamples), first.shape[0]
+    error = _standard_error(_without_rounding(resampled, difference))
+    detectable = _detectable(error, n_units, confidence_level)
     return Comparison(
         difference,
-        (1 + extreme) / (1 + n_resamples),
+        p_value,
         np.quantile(resampled, _tails(confidence_level), axis=0).T,
         _better(statistics),
+        detectable,
+        [
+            None if p <= 1 - confidence_level else _needed(each, found, n_units)
+            for each, found, p in zip(difference.tolist(), detectable, p_value.tolist(), strict=True)
+        ],
     )
 
 

@@ -78,10 +78,10 @@ def measure(name: str) -> None:
     build = seconds(lambda: statistics.append(metric.statistics(predictions=[predicted], **sides)))
     table = statistics[0].tables[0]
     found: list[dict[str, Any]] = []
-    spent = seconds(lambda: found.append(resampling.intervals(statistics[0], 0.95, N_RESAMPLES)))
+    spent = seconds(lambda: found.append(resampling.uncertainty(statistics[0], 0.95, N_RESAMPLES).intervals))
     # In a run of its own, as it takes time; the process may have needed more before, to read and count.
     tracemalloc.start()
-    resampling.intervals(statistics[0], 0.95, N_RESAMPLES)
+    resampling.uncertainty(statistics[0], 0.95, N_RESAMPLES)
     megabytes = tracemalloc.get_traced_memory()[1] / 2**20
     print(
         f"{name}: {table.shape[0]:,} documents, {np.prod(table.shape[1:]):,} sums each, {len(found[0])} scores: "

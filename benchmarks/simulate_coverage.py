@@ -177,7 +177,7 @@ def coverage(case: Case, truth: np.ndarray, n: int, n_corpora: int) -> dict[str,
     for seed in range(n_corpora):
         statistics = case.draw(rng.integers(0, case.n_units, n), 1)
         for method in METHODS:
-            intervals = resampling.intervals(statistics, LEVEL, N_RESAMPLES, seed, method)
+            intervals = resampling.uncertainty(statistics, LEVEL, N_RESAMPLES, seed, method).intervals
             low, high = np.array([intervals[name] for name in statistics.names]).T
             found[method].append((low <= truth) & (truth <= high))
     return {method: np.mean(covered, axis=0) for method, covered in found.items()}

@@ -48,7 +48,7 @@ def compare_systems(
     random_state : int
     confidence_level : float
         The level of the interval of the difference, in (0, 1). The interval is that of the paired bootstrap with both
-        methods.
+        methods. A p-value of at most 1 minus this level shows a difference.
 
     Returns
     -------
@@ -61,7 +61,13 @@ def compare_systems(
         - ``p_value_holm``: the p-value after Holm's correction (Holm 1979) for the number of systems that are compared
           with the first on this score;
         - ``interval``: ``[low, high]`` of the difference;
-        - ``better``: ``{"a": n, "b": n}``, the number of documents in which each system is better.
+        - ``better``: ``{"a": n, "b": n}``, the number of documents in which each system is better;
+        - ``detectable_difference``: the smallest true difference that a test on as many documents, or groups, shows
+          with a power of 80 %. The standard error is that of the paired bootstrap. None if it cannot be estimated: the
+          difference is the same in all resamples, or there are fewer than 6 documents (at a level of 0.95);
+        - ``documents_needed``: about the number of documents, or groups, on which a test shows the observed difference
+          with a power of 80 %, rounded up to two digits. It is an estimate for other documents of the same kind. None
+          if this test shows a difference, or if the observed difference is below a tenth of the detectable one.
 
     Raises
     ------
@@ -163,6 +169,8 @@ def _pair(
             "p_value": float(found.p_value[at]),
             "interval": found.interval[at].tolist(),
             "better": dict(zip("ab", found.better[at].tolist(), strict=True)),
+            "detectable_difference": found.detectable_difference[at],
+            "documents_needed": found.documents_needed[at],
         }
         for at, name in enumerate(statistics.names)
     }

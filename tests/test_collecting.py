@@ -375,6 +375,7 @@ def test_flat_results():
         "labels": [1, 2],
         "per_document": [{"gold": 1}],
         "confidence_intervals": {"f1": [0.25, 0.75]},
+        "detectable_differences": {"f1": 0.5, "accuracy": None},
     }
     assert flatten(nested) == {
         "f1": 0.5,
@@ -383,6 +384,7 @@ def test_flat_results():
         "pair/by/a/f1": 0.0,
         "confidence_intervals/f1/low": 0.25,
         "confidence_intervals/f1/high": 0.75,
+        "detectable_differences/f1": 0.5,
     }
     options = {"confidence_level": 0.9, "n_resamples": 20, "per_document": True, "return_errors": True}
     whole = Words().compute(predictions=PREDICTIONS, references=REFERENCES, **options)

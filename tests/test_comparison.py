@@ -69,6 +69,7 @@ def sentivent():
     return "sentivent", None, [one["predictions"], other], one["references"], {"include_factuality": True}
 
 
+POWER = {"detectable_difference", "documents_needed"}
 CASES = {"aste": aste, "docred": docred, "propsegment": propsegment, "entailment": entailment, "sentivent": sentivent}
 
 
@@ -88,7 +89,7 @@ def test_scores_are_those_of_compute(case, method):
         for score, row in found.items():
             assert row[side] == pytest.approx(result[score], abs=1e-9), (score, side)
     for row in found.values():
-        assert set(row) == {"a", "b", "difference", "p_value", "p_value_holm", "interval", "better"}
+        assert set(row) == {"a", "b", "difference", "p_value", "p_value_holm", "interval", "better", *POWER}
         assert row["difference"] == pytest.approx(row["b"] - row["a"])
         assert 1 / 101 <= row["p_value"] <= 1
         assert row["interval"][0] <= row["difference"] <= row["interval"][1]

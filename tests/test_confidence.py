@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 from conftest import benchmark_file, load, perturbed
-from spanscore.metrics.resampling import draws, intervals
+from spanscore.metrics.resampling import draws, uncertainty
 
 import spanscore.formats.aste
 import spanscore.formats.docred
@@ -193,15 +193,16 @@ def test_intervals_of_compute(case, method):
     asked = {"confidence_level": 0.9, "n_resamples": 200, "random_state": 3, "interval_method": method}
     result = metric.compute(predictions=predictions, references=references, **options, **asked)
     added = "|confidence_level:0.9|n_resamples:200|random_state:3|interval_method:" + method + "|groups:"
-    found = result.pop("confidence_intervals")
+    found, detectable = result.pop("confidence_intervals"), result.pop("detectable_differences")
     groups = "document" if config == "segmentation" else "no"
     assert result.pop("signature") == plain.pop("signature") + added + groups
     assert result == plain
     statistics = metric.statistics(predictions=[predictions], references=references, **options)
-    assert found == intervals(statistics, 0.9, 200, 3, method)
+    assert (found, detectable) == uncertainty(statistics, 0.9, 200, 3, method)
     assert all(low <= result[score] <= high for score, (low, high) in found.items())
     assert all(low < high for low, high in found.values())
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert json.loads(json.dumps([found, detectable], allow_nan=False)) == [found, detectable]
+    assert all(detectable[score] > 0 for score in found)
     if name == "docred":
         assert "macro_f1" in result and "macro_f1" not in found
     assert (

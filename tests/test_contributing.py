@@ -108,11 +108,14 @@ def test_the_metric_works(checkout, tmp_path):
             "-",
             "--html",
             tmp_path / "r.html",
+            "--errors",
+            tmp_path / "e.jsonl",
             "--confidence",
         )
     )
     assert (result["true_positives"], result["predicted"], result["gold"]) == (1, 3, 3)
-    assert [error["kind"] for error in result["errors"]] == ["spurious", "spurious", "missed", "missed"]
+    errors = [json.loads(line) for line in (tmp_path / "e.jsonl").read_text().splitlines()]
+    assert [error["kind"] for error in errors] == ["spurious", "spurious", "missed", "missed"]
     assert "metric" in (tmp_path / "r.html").read_text()
     assert result["signature"].startswith("keywords|v:1.0.0|pairing:id|ignore_case:no|")
     shown = run(checkout, "-m", "spanscore", "compare", "keywords", KEYWORDS[0], *KEYWORDS, "--csv")

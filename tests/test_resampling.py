@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from spanscore.metrics.resampling import Statistics, draws, group_codes, intervals, paired_test
+from spanscore.metrics.resampling import Statistics, draws, group_codes, paired_test, uncertainty
 
 from spanscore.metrics import resampling
 
@@ -30,6 +30,10 @@ def f1(sums, whole):
 
 def statistics(*tables, score=f1, groups=None):
     return Statistics(["score"], list(tables), score, list(range(len(tables[0]))), groups)
+
+
+def intervals(*given):
+    return uncertainty(*given).intervals
 
 
 def documents(rng, n, rate=0.6, shape=()):
