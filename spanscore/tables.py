@@ -371,7 +371,7 @@ def summarise(result: Mapping[str, Any], benchmark: Benchmark, size: str, hidden
     detectable = (result.get("detectable_differences") or {}).get(place)
     if detectable is not None:
         lines.append(
-            f"a paired test on these {size} shows a difference of {format_figure(detectable, small)} (power 80 %)"
+            f"A paired test on these {size} shows a difference of {format_figure(detectable, small)} (power 80 %)"
         )
     rows = {}
     for name in benchmark.components:
