@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _RATES = ("precision", "recall", "f1")
 # Numbers of the top level that make one row. Any other number there is a row of its own.
 _HEADLINE = (*_RATES, "true_positives", "predicted", "gold")
-_LAST_COLUMNS = ("value", "low", "high")
+_LAST_COLUMNS = ("value", "low", "high", "detectable_difference")
+# A table with a number for each score, which `to_frame` has as a column.
+_DETECTABLE = "detectable_differences"
 _MOST_ROWS = 25
 _LONGEST_NAME = 80
 _LARGE, _TINY = 1e6, 1e-4  # numbers beyond these are written with an exponent
@@ -63,8 +65,8 @@ class Result(dict[str, Any]):
             The index is the place in the result, with dots for nesting. The row ``headline`` has the precision, recall,
             F1 and counts of the top level. Counts are of type ``Int64``, all else is ``float64``.
 
-            With confidence intervals, the columns ``low`` and ``high`` have the interval of ``f1`` in the row
-            ``headline``, and that of ``value`` in other rows. Precision and recall of the headline then have such rows
+            With confidence intervals, the columns ``low``, ``high`` and ``detectable_difference`` belong to ``f1`` in
+            the row ``headline``, and to ``value`` in other rows. Precision and recall of the headline then have such rows
             too.
 
             Lists and components that are None are left out. A result of ``flat=True`` has one row for each name.
@@ -72,13 +74,19 @@ class Result(dict[str, Any]):
         import pandas
 
         intervals = self.get("confidence_intervals") or {}
+        detectable = self.get(_DETECTABLE) or {}
+
+        def more(name: str) -> dict[str, float]:
+            found = _ends(intervals.get(name))
+            return found | ({"detectable_difference": detectable[name]} if detectable.get(name) is not None else {})
+
         rows: list[tuple[str, dict[str, Any]]] = []
         for place, figures in self._rows():
             name = ".".join(place) or "headline"
-            rows.append((name, figures | _ends(intervals.get(name if place else "f1"))))
+            rows.append((name, figures | more(name if place else "f1")))
             if not place:
                 others = [score for score in figures if score in intervals and score != "f1"]
-                rows += [(score, {"value": figures[score]} | _ends(intervals[score])) for score in others]
+                rows += [(score, {"value": figures[score]} | more(score)) for score in others]
         found = dict.fromkeys(column for _, figures in rows for column in figures)
         columns = dict.fromkeys([*_RATES, *(column for column in found if column not in _LAST_COLUMNS)])
         columns |= {column: None for column in _LAST_COLUMNS if column in found}
@@ -150,7 +158,7 @@ def _walk(values: dict[str, Any], place: _Place) -> Iterator[tuple[_Place, dict[
     else:
         row = {}
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and (*place, name) != (_DETECTABLE,):
             yield from _walk(value, (*place, name))
         elif name in figures and name not in row:
             yield (*place, name), {"value": value}

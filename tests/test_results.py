@@ -198,6 +198,10 @@ def test_the_frame_has_the_figures_of_the_result(example):
         assert [row["low"], row["high"]] == interval
         assert row["f1" if name == "f1" else "value"] == result[name]
     assert frame["low"].notna().sum() == len(result["confidence_intervals"])
+    for name, difference in result["detectable_differences"].items():
+        if difference is not None:
+            assert frame.loc["headline" if name == "f1" else name, "detectable_difference"] == difference
+    assert not any("detectable_differences" in row for row in frame.index)
     types = {str(frame[name].dtype) for name in frame if name in (*COUNTS, "support", "gold_invalid_structure")}
     assert types == {"Int64"}
     assert {str(frame[name].dtype) for name in ("precision", "recall", "f1", "value", "low", "high")} == {"float64"}
