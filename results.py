@@ -66,8 +66,8 @@ class Result(dict[str, Any]):
             F1 and counts of the top level. Counts are of type ``Int64``, all else is ``float64``.
 
             With confidence intervals, the columns ``low``, ``high`` and ``detectable_difference`` belong to ``f1`` in
-            the row ``headline``, and to ``value`` in other rows. Precision and recall of the headline then have such rows
-            too.
+            the row ``headline``, and to ``value`` in other rows. Precision and recall of the headline then have rows of
+            their own too.
 
             Lists and components that are None are left out. A result of ``flat=True`` has one row for each name.
         """

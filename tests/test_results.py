@@ -170,7 +170,7 @@ def components_of(values, place=""):
     if place and {"precision", "recall", "f1"} & {name for name, value in values.items() if isinstance(value, float)}:
         found[place] = values
     for name, value in values.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and name != "detectable_differences":
             found |= components_of(value, f"{place}.{name}" if place else name)
     return found
 
@@ -181,7 +181,8 @@ def test_the_frame_has_the_figures_of_the_result(example):
     frame = result.to_frame()
     assert isinstance(frame, pandas.DataFrame) and frame.index.is_unique
     assert list(frame.columns)[:3] == ["precision", "recall", "f1"]
-    assert list(frame.columns)[-3:] == ["value", "low", "high"]
+    last = [name for name in frame if name in ("value", "low", "high", "detectable_difference")]
+    assert list(frame.columns)[-len(last) :] == last and last[:3] == ["value", "low", "high"]
     components = components_of(result)
     assert len(components) >= 2
     for place, figures in components.items():
