@@ -1,4 +1,4 @@
-"""Make the pictures of the README and of the cards: the web demo with its examples, in headless Chromium."""
+"""Make the pictures of the README and of the cards: the web demo and a report of the examples, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from conftest import start_browser  # noqa: E402
 
 import publish  # noqa: E402
 from benchmarks.demo_server import running  # noqa: E402
+from spanscore import cli  # noqa: E402
 from spanscore.benchmarks import BENCHMARKS  # noqa: E402
 
 _PATIENCE = 30.0
@@ -40,10 +41,25 @@ def score(browser: Any, url: str, name: str) -> None:
     time.sleep(1)
 
 
+def report(browser: Any, folder: Path) -> None:
+    """Picture a document of a report, with an item whose parts are far from each other."""
+    sides = [str(ROOT / "examples" / "sentivent" / f"{side}.jsonl") for side in ("predictions", "references")]
+    page = folder / "report.html"
+    if cli.main(["sentivent", *sides, "--html", str(page), "--quiet"]):
+        raise SystemExit("no report")
+    browser.get(page.as_uri())
+    item = browser.find_element(
+        "xpath", "//li[span[not(contains(@class, 'right'))]]/button[contains(., 'sentiment link')]"
+    )
+    browser.execute_script("arguments[0].click()", item)
+    item.find_element("xpath", "ancestor::article").screenshot(str(ROOT / "docs" / "report.png"))
+
+
 def main() -> None:
     """Make all pictures."""
     browser = start_browser(1200, 1150)
     with tempfile.TemporaryDirectory() as temporary:
+        report(browser, Path(temporary))
         for name in BENCHMARKS:
             space, work = Path(temporary, name, "space"), Path(temporary, name, "work")
             publish.build(name, space)
