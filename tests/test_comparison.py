@@ -93,6 +93,11 @@ def test_scores_are_those_of_compute(case, method):
         assert row["difference"] == pytest.approx(row["b"] - row["a"])
         assert 1 / 101 <= row["p_value"] <= 1
         assert row["interval"][0] <= row["difference"] <= row["interval"][1]
+        assert row["detectable_difference"] > 0
+        if row["p_value"] <= 0.05:
+            assert row["documents_needed"] is None
+        elif abs(row["difference"]) > row["detectable_difference"] / 10:
+            assert row["documents_needed"] > 0
 
 
 @pytest.mark.parametrize("case", ["aste", "docred"], indirect=True)  # where F1 is micro, documents give it
@@ -116,6 +121,7 @@ def test_a_system_beside_itself(case, method):
     for row in found.values():
         assert (row["difference"], row["p_value"], row["interval"]) == (0.0, 1.0, [0.0, 0.0])
         assert row["better"] == {"a": 0, "b": 0}
+        assert row["detectable_difference"] is row["documents_needed"] is None
 
 
 def test_many_systems_each_beside_the_first_and_a_real_difference_is_found():
@@ -128,6 +134,23 @@ def test_many_systems_each_beside_the_first_and_a_real_difference_is_found():
     assert found[1]["f1"]["b"] == 100
     assert found[1]["f1"]["interval"][0] > 0
     assert found[1]["f1"]["better"]["a"] == 0
+
+
+def test_documents_needed_show_a_difference_that_is_not_shown():
+    _, _, systems, references, _ = aste()
+    gold = [record["triplets"] for record in references]
+    revised = [*gold[:4], *systems[0][4:]]  # four sentences of 328 corrected
+    metric = load("aste")
+    (found,) = compare_systems(metric, [systems[0], revised], references, n_resamples=500)
+    row = found["f1"]
+    assert row["p_value"] > 0.05
+    assert 328 < row["documents_needed"] < 1500
+    times = -(-row["documents_needed"] // 328)
+    (more,) = compare_systems(metric, [systems[0] * times, revised * times], references * times, n_resamples=500)
+    assert more["f1"]["p_value"] <= 0.05
+    assert more["f1"]["difference"] == pytest.approx(row["difference"])
+    assert more["f1"]["difference"] > more["f1"]["detectable_difference"]
+    assert more["f1"]["documents_needed"] is None
 
 
 def test_groups_are_swapped_as_a_whole():

@@ -316,6 +316,7 @@ def test_one_document_has_a_result(name):
         )
         for score, interval in result["confidence_intervals"].items():
             assert interval == [result[score]] * 2
+        assert result["detectable_differences"] == dict.fromkeys(result["confidence_intervals"])
 
 
 def test_an_active_component_that_is_empty_in_a_resample_keeps_its_observed_score():
@@ -367,3 +368,17 @@ def test_equal_documents_have_no_width(name, method):
     result = metric.compute(**many, confidence_level=0.95, interval_method=method, n_resamples=200)
     for score, interval in result["confidence_intervals"].items():
         assert interval == [result[score]] * 2
+
+
+def test_detectable_differences_of_flat_results(case):
+    name, config, predictions, references, options = case
+    metric = load(name, config)
+    asked = options | {"confidence_level": 0.95, "n_resamples": 50}
+    whole = metric.compute(predictions=predictions, references=references, **asked)
+    flat = metric.compute(predictions=predictions, references=references, flat=True, **asked)
+    assert whole["detectable_differences"].keys() == whole["confidence_intervals"].keys()
+    shown = {key: value for key, value in flat.items() if key.startswith("detectable_differences/")}
+    assert shown == {f"detectable_differences/{key}": value for key, value in whole["detectable_differences"].items()}
+    assert shown
+    without = metric.compute(predictions=predictions, references=references, **options)
+    assert "detectable_differences" not in without

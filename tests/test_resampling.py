@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from statistics import NormalDist, pstdev
 from types import SimpleNamespace
 
 import numpy as np
@@ -302,3 +303,166 @@ def test_a_known_difference_is_found():
 def test_the_bootstrap_test_errs_about_as_often_as_it_says():
     found = shares("bootstrap", 600, 100, 199, lambda rng, table: table)
     assert found[1] <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / 600)
+
+
+# --- how many documents are enough ------------------------------------------------------------------------------------
+
+
+def factor(level):
+    """Standard errors from no difference to one that a test shows with a power of 80 %."""
+    return NormalDist().inv_cdf((1 + level) / 2) + NormalDist().inv_cdf(0.8)
+
+
+def f1_of(rows):
+    true, predicted, gold = (sum(column) for column in zip(*rows, strict=True))
+    return 200 * true / (predicted + gold)
+
+
+def plain_needed(n, detectable, difference):
+    """The first number of at most two digits and zeros on which the difference is detectable."""
+    if detectable > 10 * abs(difference):
+        return None
+    enough = n + 1
+    while detectable * math.sqrt(n / enough) > abs(difference) or str(enough)[2:].strip("0"):
+        enough += 1
+    return enough
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_detectable_differences_are_those_of_plain_loops(level):
+    rng = np.random.default_rng(20)
+    first, second = documents(rng, 25), documents(rng, 25, 0.7)
+    drawn = np.random.default_rng(3).integers(0, 25, (300, 25)).tolist()
+    scores = [[f1_of([table[row] for row in rows]) for rows in drawn] for table in (first.tolist(), second.tolist())]
+    single = uncertainty(statistics(first), level, 300, 3).detectable_differences
+    assert single["score"] == pytest.approx(factor(level) * math.sqrt(2) * pstdev(scores[0]))
+    assert single == uncertainty(statistics(first), level, 300, 3, "bca").detectable_differences
+    for method in ("randomisation", "bootstrap"):
+        pair = paired_test(statistics(first, second), method, 300, 3, level)
+        paired = factor(level) * pstdev(b - a for a, b in zip(*scores, strict=True))
+        assert pair.detectable_difference == [pytest.approx(paired)]
+        is_shown = pair.p_value[0] <= 1 - level
+        assert pair.documents_needed == [None if is_shown else plain_needed(25, paired, pair.difference[0])]
+
+
+def test_the_detectable_difference_of_means_is_that_of_the_books():
+    rng = np.random.default_rng(21)
+    values = rng.normal(5, 2, size=(2, 200))
+    tables = [np.stack([row, np.ones(200)], axis=-1) for row in values]
+    single = uncertainty(statistics(tables[0], score=mean), 0.95, 10_000).detectable_differences["score"]
+    assert single == pytest.approx(2.8016 * math.sqrt(2 * values[0].var() / 200), rel=0.03)
+    paired = paired_test(statistics(*tables, score=mean)).detectable_difference[0]
+    assert paired == pytest.approx(2.8016 * math.sqrt((values[1] - values[0]).var() / 200), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("difference", "detectable", "n", "needed"),
+    [
+        (2.0, 4.0, 25, 100),
+        (-2.0, 4.0, 25, 100),
+        (1.0, 1.01, 100, 110),  # 102.01
+        (1.0, 10.0, 30, 3000),
+        (1.0, 10.001, 30, None),  # more than a hundred times as many
+        (0.0, 4.0, 25, None),
+        (1.0, None, 3, None),
+        (5.0, 4.0, 25, 26),  # not shown, so not enough
+        (5.0, 4.0, 100, 110),
+        (1.0, 2.0, 2, 8),
+        (1.0, 3.0, 1111, 10_000),
+    ],
+)
+def test_documents_needed(difference, detectable, n, needed):
+    assert resampling._needed(difference, detectable, n) == needed
+
+
+@given(st.floats(-50, 50), st.floats(0.01, 50), st.integers(6, 400))
+def test_documents_needed_are_those_of_a_plain_loop(difference, detectable, n):
+    found = resampling._needed(difference, detectable, n)
+    expected = plain_needed(n, detectable, difference)
+    if found != expected:  # at the edge of rounding
+        nearly = [plain_needed(n, detectable * (1 + step), difference) for step in (-1e-9, 1e-9)]
+        assert found in nearly
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(8, 25), st.integers(2, 5))
+def test_more_documents_detect_smaller_differences(seed, n, times):
+    rng = np.random.default_rng(seed)
+    few = [documents(rng, n), documents(rng, n)]
+    many = [np.tile(table, (times**2, 1)) for table in few]
+    small, large = (
+        [
+            uncertainty(statistics(*tables), 0.95, 300).detectable_differences["score"],
+            paired_test(statistics(*tables), n_resamples=300).detectable_difference[0],
+        ]
+        for tables in (few, many)
+    )
+    for before, after in zip(small, large, strict=True):
+        assert after < before
+        assert after * times == pytest.approx(before, rel=0.35)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=12),
+    st.sampled_from(["randomisation", "bootstrap"]),
+)
+def test_equal_systems_have_no_detectable_difference_and_need_no_documents(counts, method):
+    table = np.array([[min(t, p, g), p, g] for t, p, g in counts])
+    result = paired_test(statistics(table, table.copy()), method, 50)
+    assert result.detectable_difference == result.documents_needed == [None]
+
+
+@pytest.mark.parametrize(("n", "level"), [(2, 0.95), (5, 0.95), (6, 0.95), (7, 0.99), (8, 0.99)])
+def test_too_few_documents_for_any_test(n, level):
+    # The best case: the second system is better in all documents, so only two of all 2^n swaps are as extreme.
+    first, second = np.tile([0, 4, 4], (n, 1)), np.tile([4, 4, 4], (n, 1))
+    first[0, 0] = 1
+    result = paired_test(statistics(first, second), "randomisation", 50_000, 1, level)
+    can_show = bool(result.p_value[0] <= 1 - level)
+    assert can_show is (n in (6, 8))
+    assert (result.detectable_difference[0] is not None) is can_show
+    assert (uncertainty(statistics(first), level).detectable_differences["score"] is not None) is can_show
+    assert result.documents_needed == [None]
+
+
+def test_scores_without_spread_have_no_detectable_difference():
+    table = np.stack([np.full(30, 0.1), np.ones(30)], axis=-1)
+    assert uncertainty(statistics(table, score=mean), 0.95).detectable_differences == {"score": None}
+    better = table + np.array([0.1, 0.0])
+    result = paired_test(statistics(table, better, score=mean), n_resamples=200)
+    assert result.detectable_difference == [None]
+
+
+def test_groups_are_the_documents_of_a_test():
+    rng = np.random.default_rng(22)
+    first, second = documents(rng, 80), documents(rng, 80, 0.62)
+    together = [table.reshape(20, 4, 3).sum(axis=1) for table in (first, second)]
+    grouped = statistics(first, second, groups=np.arange(80) // 4)
+    ours, theirs = paired_test(grouped, n_resamples=200), paired_test(statistics(*together), n_resamples=200)
+    assert ours.detectable_difference == theirs.detectable_difference
+    assert ours.documents_needed == theirs.documents_needed
+    assert ours.documents_needed[0] > 20
+    assert uncertainty(grouped, 0.95, 200) == uncertainty(statistics(*together), 0.95, 200)
+
+
+@pytest.mark.parametrize("source", ["both", "first"])
+def test_the_detectable_difference_is_shown_with_a_power_of_80_percent(source):
+    def pair(rng, n):
+        first = documents(rng, n)
+        found = rng.binomial(first[:, 2], 0.68)
+        return first, np.stack([found, found + rng.poisson(1, n), first[:, 2]], axis=-1)
+
+    rng = np.random.default_rng(23)
+    first, second = pair(rng, 100_000)
+    true = float(f1_of(second) - f1_of(first))
+    sample = statistics(*pair(rng, 2000))
+    detectable = (
+        paired_test(sample, n_resamples=2000).detectable_difference[0]
+        if source == "both"
+        else uncertainty(sample, 0.95, 2000).detectable_differences["score"]
+    )
+    n = round(2000 * (detectable / true) ** 2)  # on which the true difference is the detectable one
+    assert 50 < n < 500
+    shown = [paired_test(statistics(*pair(rng, n)), "randomisation", 199, seed).p_value[0] for seed in range(300)]
+    assert 0.7 <= np.mean(np.array(shown) <= 0.05) <= (0.9 if source == "both" else 0.97)
