@@ -177,14 +177,14 @@ def format_p(value: Any) -> str:
     return f"{value:.4f}" if value >= _SMALLEST_P else f"<{_SMALLEST_P}"
 
 
-_ACRONYMS = {"f1": "F1", "auc": "AUC", "pr": "PR", "conll": "CoNLL", "p": "p", "a": "a", "b": "b", "muc": "MUC"}
+_ACRONYMS = {"f1": "F1", "auc": "AUC", "pr": "PR", "conll": "CoNLL", "muc": "MUC", "ceaf": "CEAF"}
 
 
 def spell_out(name: str) -> str:
     """Write the name of a table, a row or a column in words."""
     words = name.replace("_", " ").replace(".", ", ")
-    words = re.sub(r"\b(?:f1|auc|pr|conll|muc)\b", lambda found: _ACRONYMS[found.group()], words)
-    return words if words[:2] in ("p ", "a", "b") else words[:1].upper() + words[1:]
+    words = re.sub(rf"\b(?:{'|'.join(_ACRONYMS)})\b", lambda found: _ACRONYMS[found.group()], words)
+    return words[:1].upper() + words[1:]
 
 
 # --- a result ---------------------------------------------------------------------------------------------------------

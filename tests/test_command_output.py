@@ -178,7 +178,8 @@ def test_chosen_measures(capsys):
         _, err = run(capsys, "docred", *DOCRED, "--measures", name, code=2)
         assert words in err.splitlines()[-1]
     out, _ = run(capsys, "docred", *DOCRED, "--confidence", "0.9", "--measures", "f1", "--csv")
-    rows = {row[2]: float(row[3]) for row in csv.reader(io.StringIO(out)) if row[0] == "measures"}
+    # Two documents are too few for a detectable difference.
+    rows = {row[2]: float(row[3]) for row in csv.reader(io.StringIO(out)) if row[0] == "measures" and row[3]}
     assert rows["low"] <= rows["value"] <= rows["high"]
 
 
