@@ -120,6 +120,21 @@ def hub() -> Any:
         yield found
 
 
+def read_terminal(descriptor: int) -> str:
+    """All that a program has written to a terminal, whose other side is closed."""
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(descriptor, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    os.close(descriptor)
+    return b"".join(chunks).decode()
+
+
 def looks_like_a_mask(span: Any) -> bool:
     """Whether a span holds nothing but 0 and 1, with repeats. Metrics refuse such spans."""
     return set(span) <= {0, 1} and len(set(span)) < len(span)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from conftest import DATA, ROOT, benchmark_file, load, perturbed
+from conftest import DATA, ROOT, benchmark_file, load, perturbed, read_terminal
 
 import spanscore.formats.aste
 import spanscore.formats.docred
@@ -466,17 +466,7 @@ def test_progress_shows_on_a_terminal_and_only_for_long_work(monkeypatch):
             with terminal.working("counting the sheep"):
                 work()
         monkeypatch.undo()
-        chunks = []
-        while True:
-            try:
-                chunk = os.read(main, 4096)
-            except OSError:
-                break
-            if not chunk:
-                break
-            chunks.append(chunk)
-        os.close(main)
-        return b"".join(chunks).decode()
+        return read_terminal(main)
 
     assert "sheep" not in seen(lambda: None)
     monkeypatch.setattr(terminal, "_PATIENCE", 0.0)

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from conftest import ROOT, benchmark_file, load, perturbed
+from conftest import ROOT, benchmark_file, load, perturbed, read_terminal
 
 import spanscore
 import spanscore.formats.aste
@@ -53,19 +53,10 @@ def in_terminal(*arguments, columns=80):
         env=environment | {"TERM": "xterm-256color"},
     )
     os.close(side)
-    chunks = []
-    while True:
-        try:
-            chunk = os.read(main, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        chunks.append(chunk)
-    os.close(main)
+    written = read_terminal(main)
     _, err = process.communicate()
     assert process.returncode == 0, err.decode()
-    text = re.sub(r"\x1b\[[0-9;]*m", "", b"".join(chunks).decode().replace("\r\n", "\n"))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", written.replace("\r\n", "\n"))
     lines = []
     for line in text.rstrip("\n").split("\n"):
         # A terminal goes on in the next line.
