@@ -34,6 +34,8 @@ class ContrastedItem(NamedTuple):
     predictions : list of (str, Side)
         The predictions that are wrong, each with the name of its system and the kind of its error.
     reference : Side or None
+    number : int
+        The number of pieces of text that could not be read, of an entry that stands for these.
     """
 
     status: str
@@ -41,6 +43,7 @@ class ContrastedItem(NamedTuple):
     component: str
     predictions: list[tuple[str, Side]]
     reference: Side | None
+    number: int = 0
 
 
 def contrast(systems: SystemFiles, names: Sequence[str]) -> list[tuple[Document, list[ContrastedItem]]]:
@@ -78,16 +81,18 @@ def _contrast_items(of_systems: Sequence[Sequence[DocumentItem]], names: Sequenc
     # By component, side and number of the copy: the item of each system.
     gold: dict[Any, dict[int, DocumentItem]] = defaultdict(dict)
     spurious: dict[Any, dict[int, DocumentItem]] = defaultdict(dict)
+    found = []
     for system, items in enumerate(of_systems):
         for item in items:
             side, group = (item.reference, gold) if item.reference is not None else (item.prediction, spurious)
-            if side is None:  # text that could not be read
+            if side is None:
+                kind = f"unread text in {names[system]}"
+                found.append(ContrastedItem(SPURIOUS, kind, item.component, [], None, item.number))
                 continue
             shown, copy = repr(side[:3]), 0
             while system in group[item.component, shown, copy]:
                 copy += 1
             group[item.component, shown, copy][system] = item
-    found = []
     for of_item in gold.values():
         first = next(iter(of_item.values()))
         right = [names[at] for at, item in of_item.items() if item.status == RIGHT]

@@ -408,7 +408,7 @@ def comparison_page(
                         item.component,
                         [[name, _side(side)] for name, side in item.predictions],
                         _side(item.reference),
-                        0,
+                        item.number,
                         [],
                     ]
                     for item in items

@@ -525,6 +525,22 @@ def test_systems_stand_side_by_side_in_the_texts(browser, example_pages):
     assert any("first (" in text for text in texts(browser, "#list .items button"))
 
 
+def test_text_that_cannot_be_read_is_named_with_its_system():
+    both = unread_records()
+    files = [InputFile(f"system {at}", both["predictions"][::step], "records", {}) for at, step in enumerate((1, -1))]
+    gold = InputFile("gold", both["references"], "records", {})
+    systems = SystemFiles(BENCHMARKS["aste"], load("aste"), None, files, gold, {})
+    found, signature = comparison.compare_files(systems, SETTINGS)
+    page = pages.comparison_page(systems, found, SETTINGS, signature, names=["first", "second"])
+    text = page.partition('id="documents">')[2].partition("</script>")[0]
+    unread = [[item[1:2] + item[5:6] for item in document[2] if item[5]] for document in json.loads(text)]
+    assert unread == [
+        [["unread text in second", 3]],
+        [["unread text in first", 1], ["unread text in second", 1]],
+        [["unread text in first", 3]],
+    ]
+
+
 def test_a_verdict_follows_the_test():
     found = {"a": 0.5, "b": 0.4, "difference": -0.1, "p_value": 0.05, "interval": [-0.2, -0.01]}
     assert pages.verdict("x", "y", "f1", found, 0.95).endswith("The test shows that x is better.")
