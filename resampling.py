@@ -142,12 +142,15 @@ def uncertainty(
     The detectable difference is the smallest true difference between two systems that a paired two-sided test shows
     with a power of 80 %, on as many documents, or groups. The test has the level ``1 - confidence_level``.
 
-    The second system is not at hand. It is assumed to have the same standard error, and no correlation with the first:
-    the resampled scores of the two rise and fall independently. So the standard error of the difference is the square
-    root of two times that of the score. Imperfect copies of gold with different seeds have a correlation near 0
-    (``benchmarks/simulate_power.py``). Real systems tend to fail on the same documents, which makes the correlation
-    positive. So a test shows the detectable difference of two real systems more often than that. `paired_test` knows
-    both systems and assumes nothing.
+    The second system is not at hand. It is assumed to have the same standard error as the first, and no correlation
+    with it: the resampled scores of the two rise and fall independently. So the standard error of the difference is
+    the square root of two times that of the score. Imperfect copies of gold with different seeds have a correlation
+    near 0 (``benchmarks/simulate_power.py``). Real systems tend to fail on the same documents, which makes the
+    correlation positive. So their detectable difference is smaller than the one given here. It is larger if the second
+    system differs from the first in few documents only, and by much. `paired_test` knows both systems and assumes
+    nothing.
+
+    With fewer than about 30 documents, normal quantiles make detectable differences too small.
 
     Parameters
     ----------
