@@ -3,6 +3,8 @@
 ``python publish.py --output DIR`` builds a folder for each metric: its script with all files that it imports, the web
 demo, a card, requirements and examples. ``--user NAME`` uploads the folders as Spaces ``NAME/<name>_metric`` and gives
 each the tag ``<name>-<version>``. A tag never moves: other files under a published version are an error.
+
+Nothing that is printed holds a token. Where standard output is a closed pipe, the work goes on without words.
 """
 
 from __future__ import annotations
@@ -10,20 +12,26 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
+import io
+import logging
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stderr
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
+from urllib.parse import quote, unquote, urlsplit
 
 import click
 
 import spanscore
 from spanscore.benchmarks import BENCHMARKS
+from spanscore.formats.writing import write_bytes
 
 ROOT = Path(__file__).resolve().parent
 PINS = ROOT / "spaces" / "requirements.txt"
@@ -39,6 +47,88 @@ class PublishError(click.ClickException):
     """Nothing was published. The message is one line."""
 
     exit_code = 2
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+class Output:
+    """Standard output or standard error, with ``***`` for secrets. No words are written to a closed pipe.
+
+    Parameters
+    ----------
+    stream : file
+
+    Attributes
+    ----------
+    secrets : set of str
+        Those of all streams.
+
+    Raises
+    ------
+    PublishError
+        Standard output cannot be written, such as on a full disk.
+    """
+
+    secrets: set[str] = set()
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write text without secrets."""
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        # Click tries whether a stream takes text, or bytes, with an empty one, and hides the error.
+        if text != "":
+            self._try(self._stream.write, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is left."""
+        self._try(self._stream.flush)
+
+    def _try(self, work: Callable[..., Any], *given: str) -> None:
+        try:
+            work(*given)
+        except OSError as error:
+            # Python writes what is left once more at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if self._stream is sys.__stdout__ and not isinstance(error, BrokenPipeError):
+                raise PublishError(f"standard output: {error.strerror}") from None
+
+
+def forms_of(secrets: Iterable[str]) -> set[str]:
+    """All forms in which secrets may stand in an address."""
+    return {
+        form
+        for one in secrets
+        if one
+        for form in (one, unquote(one), quote(one, safe=""), quote(unquote(one), safe=""))
+    }
+
+
+def secrets_of(environment: Mapping[str, str]) -> set[str]:
+    """Find the tokens in environment variables, also in the address of the Hub, which may be a wrong one."""
+    secrets = {environment.get(name, "").strip() for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")}
+    before, at, _ = environment.get("HF_ENDPOINT", "").rpartition("@")
+    if at:
+        given = before.partition("//")[2] or before
+        # A short name by itself is no token, and stands in other words.
+        secrets |= {given + at, *(part for part in given.split(":", 1) if len(part) >= 8)}
+    return forms_of(secrets)
+
+
+def check_endpoint() -> None:
+    """Raise a PublishError if the address of the Hub is none. Libraries would print a part of it."""
+    try:
+        address = urlsplit(os.environ.get("HF_ENDPOINT", ""))
+        _ = address.hostname, address.port
+    except ValueError:
+        raise PublishError("HF_ENDPOINT: is no address, expected one such as https://huggingface.co") from None
 
 
 # --- what a Space consists of -----------------------------------------------------------------------------------------
@@ -181,9 +271,9 @@ def build(name: str, folder: Path) -> None:
     for path in _below(f"spaces/{name}_metric"):
         _copy(path, folder / path.relative_to(card))
     text = (card / "README.md").read_text(encoding="utf-8")
-    (folder / "README.md").write_text(front_matter(name) + text, encoding="utf-8")
+    write_bytes(folder / "README.md", (front_matter(name) + text).encode())
     others = set().union(*(source_files(other)[1] for other in BENCHMARKS if other != name))
-    (folder / "requirements.txt").write_text(requirements(packages, others), encoding="utf-8")
+    write_bytes(folder / "requirements.txt", requirements(packages, others).encode())
 
 
 def _below(folder: str) -> list[Path]:
@@ -192,7 +282,8 @@ def _below(folder: str) -> list[Path]:
 
 def _copy(path: Path, to: Path) -> None:
     to.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, to)
+    # An error of shutil.copyfile names the file that is read, also where the other one cannot be written.
+    write_bytes(to, path.read_bytes())
 
 
 # --- the Hub ----------------------------------------------------------------------------------------------------------
@@ -353,6 +444,8 @@ def upload(names: Iterable[str], folders: Mapping[str, Path], user: str, dry_run
     ------
     PublishError
         There is no token, the Hub refuses, or a version is published with other files.
+    OSError
+        A file of this machine cannot be read or written.
     """
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import HfHubHTTPError
@@ -360,6 +453,7 @@ def upload(names: Iterable[str], folders: Mapping[str, Path], user: str, dry_run
     token = get_token()
     if token is None and not dry_run:
         raise PublishError("no token, expected one in the variable HF_TOKEN, or from `hf auth login`")
+    Output.secrets |= forms_of([token or ""])
     api = HfApi(token=token)
     repo = user
     try:
@@ -370,15 +464,16 @@ def upload(names: Iterable[str], folders: Mapping[str, Path], user: str, dry_run
         for one in plans:
             repo = one.repo
             for line in show(api, one) if dry_run else [carry_out(api, one)]:
-                click.echo(_without(token, line))
+                click.echo(line)
     except HfHubHTTPError as error:
         words = _REFUSALS.get(error.response.status_code, f"the Hub answers {error.response.status_code}")
         raise PublishError(f"{repo}: {words}") from None
     except Exception as error:
         # Versions of huggingface_hub differ in the library that they send requests with.
-        if not isinstance(error, OSError) and type(error).__module__.partition(".")[0] not in _SENDERS:
+        is_of_hub = isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _SENDERS
+        if not is_of_hub or _is_of_files(error):
             raise
-        raise PublishError(_without(token, f"{repo}: the Hub cannot be reached ({type(error).__name__})")) from None
+        raise PublishError(f"{repo}: the Hub cannot be reached ({type(error).__name__})") from None
 
 
 _SENDERS = ("httpx", "httpx2", "httpcore", "requests")
@@ -391,8 +486,10 @@ _REFUSALS = {
 }
 
 
-def _without(token: str | None, words: str) -> str:
-    return words.replace(token, "***") if token else words
+def _is_of_files(error: Exception) -> bool:
+    """Whether the system reports an error of a file, such as a full disk."""
+    is_of_system = isinstance(error, OSError) and error.errno is not None and type(error).__module__ == "builtins"
+    return is_of_system and not isinstance(error, (ConnectionError, TimeoutError))
 
 
 # --- the package ------------------------------------------------------------------------------------------------------
@@ -404,7 +501,8 @@ def build_package(folder: Path) -> list[Path]:
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder.resolve())]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
-        raise PublishError(f"hatchling: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise PublishError(f"hatchling: {lines[-1] if lines else f'ended with {done.returncode}'}")
     return sorted(path for path in folder.glob("spanscore-*") if path not in before or path.suffix in (".whl", ".gz"))
 
 
@@ -422,6 +520,7 @@ def main(names: tuple[str, ...], output: Path | None, user: str | None, dry_run:
         raise click.UsageError("--dry-run needs --user")
     if user is not None and not re.fullmatch(r"[\w-]+", user, re.ASCII):
         raise click.UsageError(f"--user: {user!r} is not the name of an account")
+    check_endpoint()
     chosen = dict.fromkeys(names or BENCHMARKS)
     try:
         if output is not None or user is not None:
@@ -432,13 +531,30 @@ def main(names: tuple[str, ...], output: Path | None, user: str | None, dry_run:
                     if output is not None:
                         click.echo(f"{folder}: {tag_of(name)}, {len(local_files(folder))} files")
                 if user is not None:
-                    upload(chosen, folders, user, dry_run)
+                    # What libraries log, and their warnings and progress, can hold the address with a token.
+                    logging.disable(logging.CRITICAL)
+                    with redirect_stderr(io.StringIO()):
+                        upload(chosen, folders, user, dry_run)
         if dist is not None:
             for path in build_package(dist):
                 click.echo(path)
     except OSError as error:
-        raise PublishError(f"{error.filename}: {error.strerror}" if error.filename else str(error)) from None
+        raise PublishError(
+            f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        ) from None
+
+
+def run() -> None:
+    """Run the program, with streams that hide secrets."""
+    Output.secrets |= secrets_of(os.environ)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None:
+            # Click goes past a stream that is no UTF-8.
+            stream.reconfigure(encoding=None if stream.isatty() else "utf-8", errors="backslashreplace")
+            setattr(sys, name, Output(stream))
+    main()
 
 
 if __name__ == "__main__":
-    main()
+    run()

@@ -46,7 +46,7 @@ class Hub:
     spaces : dict of str to Space
     requests : list of (str, str, dict, bytes)
     fails : dict of str to int
-        From a part of a path to the status that its requests get.
+        From a part of a path to the status that its requests get; 503 only once.
     """
 
     def __init__(self, url):
@@ -89,8 +89,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def answer_request(self, body):
         path = unquote(self.path.split("?")[0])
         self.hub.requests.append((self.command, path, dict(self.headers), body))
-        for part, status in self.hub.fails.items():
+        for part, status in list(self.hub.fails.items()):
             if part in path:
+                if status == 503:
+                    del self.hub.fails[part]
                 return self.answer({"error": "refused"}, status)
         if self.command == "POST" and self.headers.get("Authorization") != f"Bearer {TOKEN}":
             return self.answer({"error": "Invalid credentials"}, 401)

@@ -1,11 +1,13 @@
 """Uploading the Spaces to a server that stands in for the Hub, and the program that does it."""
 
+import errno
 import os
 import subprocess
 import sys
 import zipfile
 
 import hub as hubs
+import huggingface_hub
 import pytest
 from conftest import ROOT
 from hub import load_from, result_of
@@ -21,14 +23,19 @@ TAGS = {
 }
 
 
-def run(hub, *arguments, token=hubs.TOKEN, code=0, home=None):
-    """Run the program against a Hub. The token must not be in what it prints."""
+def run(hub, *arguments, token=hubs.TOKEN, code=0, home=None, redirect="", **variables):
+    """Run the program against a Hub, and check that the token is not in what it prints.
+
+    Returns standard output, or standard error where the code is not 0. `redirect` is what follows in the shell.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "HUGGING"))}
     environment |= {"HF_ENDPOINT": hub.url, "HF_HOME": str(home or "/nonexistent"), "NO_PROXY": "127.0.0.1"}
+    environment |= variables
     if token:
         environment["HF_TOKEN"] = token
+    command = ["bash", "-o", "pipefail", "-c", f'"$@" {redirect}', "bash"]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "publish.py"), *map(str, arguments)],
+        [*command, sys.executable, str(ROOT / "publish.py"), *map(str, arguments)],
         cwd=ROOT,
         env=environment,
         capture_output=True,
@@ -37,6 +44,7 @@ def run(hub, *arguments, token=hubs.TOKEN, code=0, home=None):
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert hubs.TOKEN not in done.stdout + done.stderr and "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr and (code or not done.stderr)
     return done.stdout if code == 0 else done.stderr
 
 
@@ -140,6 +148,81 @@ def test_a_hub_that_cannot_be_reached(hub):
     hub.url = "http://127.0.0.1:9"
     printed = run(hub, "--user", "someone", "aste", code=2)
     assert printed.startswith("Error: someone/aste_metric: the Hub cannot be reached (") and printed.count("\n") == 1
+
+
+def test_a_full_disk_is_no_error_of_the_hub(built, monkeypatch):
+    def refs(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
+
+    monkeypatch.setattr(huggingface_hub.HfApi, "list_repo_refs", refs)
+    with pytest.raises(OSError, match="No space left on device"):
+        publish.upload(["aste"], {"aste": built / "aste_metric"}, "someone", dry_run=True)
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["x:{}@", "{}@", "{}:x-oauth-basic@"])
+@pytest.mark.parametrize("debug", ["0", "1"])
+def test_tokens_in_the_address(built, hub, before, debug):
+    hub.add("someone/aste_metric", built / "aste_metric")
+    hub.fails["/tree/"] = 503  # the library tries again, and logs the address
+    hub.url = hub.url.replace("//", "//" + before.format(hubs.TOKEN))
+    shown = run(hub, "--user", "someone", "--dry-run", "aste", token=None, HF_DEBUG=debug, RUST_LOG="debug")
+    assert shown == "someone/aste_metric: aste-2.0.0\n" and not hub.fails
+    hub.url = hub.url.rpartition("@")[0] + "@127.0.0.1:9"
+    printed = run(hub, "--user", "someone", "aste", code=2, HF_DEBUG=debug)
+    assert printed == "Error: someone/aste_metric: the Hub cannot be reached (ConnectError)\n"
+
+
+@pytest.mark.parametrize("address", ["http://x:{}@[::1", "http://127.0.0.1:{}", "http://x:{}/x@127.0.0.1"])
+def test_an_address_that_is_none(hub, tmp_path, address):
+    hub.url = address.format(hubs.TOKEN)
+    for arguments in (["--user", "someone", "--dry-run"], ["--output", tmp_path]):
+        printed = run(hub, *arguments, token=None, code=2)
+        assert printed == "Error: HF_ENDPOINT: is no address, expected one such as https://huggingface.co\n"
+
+
+def test_tokens_in_other_words(hub, tmp_path):
+    assert "'***' is not one of" in run(hub, hubs.TOKEN, "--output", tmp_path, code=2, PYTHONIOENCODING="ascii")
+    (tmp_path / "token").write_text(hubs.TOKEN)
+    hub.fails["/refs"] = 500
+    printed = run(hub, "--user", hubs.TOKEN, "--dry-run", "aste", token=None, home=tmp_path, code=2)
+    assert printed == "Error: ***/aste_metric: the Hub answers 500\n"
+
+
+def test_secrets_in_an_address():
+    def secrets(address):
+        return publish.secrets_of({"HF_ENDPOINT": address})
+
+    assert not secrets("https://huggingface.co") and not secrets("")
+    assert {"user:hf_%2Fsecret@", "hf_%2Fsecret", "hf_/secret"} <= secrets("https://user:hf_%2Fsecret@host/path")
+    assert "user" not in secrets("https://user:hf_%2Fsecret@host/path")
+    assert {"hf_secret", "p@ss:word"} <= secrets("hf_secret:p@ss:word@host")
+
+
+# --- what cannot be written -------------------------------------------------------------------------------------------
+
+
+def test_a_closed_pipe_stops_no_upload(hub, tmp_path):
+    assert run(hub, "--user", "someone", "--dry-run", redirect="| head -1").count("\n") == 1
+    assert run(hub, "--user", "someone", redirect="| true") == ""
+    assert len(hub.spaces) == 4 and all(space.tags for space in hub.spaces.values())
+    for redirect in ("| true", ">&-", "2>&- | true", "2>&1 | true"):
+        run(hub, "--output", tmp_path / "spaces", "aste", redirect=redirect)
+        run(hub, "--help", redirect=redirect)
+
+
+def test_a_full_disk(hub, tmp_path):
+    words = "Error: standard output: No space left on device\n"
+    for arguments in (["--user", "someone", "aste"], ["--output", tmp_path, "aste"], ["--dist", tmp_path], ["--help"]):
+        assert run(hub, *arguments, redirect="> /dev/full", code=2, PYTHONUNBUFFERED="") == words
+        assert run(hub, *arguments, redirect="> /dev/full 2>&1", code=2, PYTHONUNBUFFERED="1") == ""
+    # A file that is too large stands for the full disk of --output.
+    limited = ["bash", "-c", 'ulimit -f 8; "$@"', "bash", sys.executable, str(ROOT / "publish.py")]
+    done = subprocess.run([*limited, "--output", tmp_path / "small", "aste"], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stderr.startswith(f"Error: {tmp_path}/small/aste_metric/")
+    assert done.stderr.endswith(": File too large\n") and done.stderr.count("\n") == 1
 
 
 # --- the program ------------------------------------------------------------------------------------------------------
