@@ -76,12 +76,13 @@ def _print_table(console: Any, table: Table) -> None:
         while end < len(titles) and names + sum(width + _GAP for width in widths[start : end + 1]) <= console.width:
             end += 1
         box, rich_table = (optional_package(f"rich.{name}", "commands", "cli") for name in ("box", "table"))
-        drawn = rich_table.Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0, 0, _GAP - 1))
+        drawn = rich_table.Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
+        # The box puts one space between columns. Versions of rich differ in the padding of edges, so there is none.
         # Names get the rest of the width, so that few of them break.
         rest = console.width - sum(width + _GAP for width in widths[start:end])
         drawn.add_column("", overflow="fold", width=max(names, min(rest, longest)))
         for at in range(start, end):
-            drawn.add_column(_as_text(titles[at]), justify="right", overflow="fold", width=widths[at])
+            drawn.add_column(_as_text(titles[at]), justify="right", overflow="fold", width=widths[at] + _GAP - 1)
         for name, values in cells:
             drawn.add_row(_as_text(name), *map(_as_text, values[start:end]))
         console.print(drawn)
