@@ -78,6 +78,7 @@ def _check(benchmark: Benchmark, inputs: Iterable[str], arguments: dict[str, Any
         raise click.UsageError(f"{' and '.join(chosen)} cannot share standard output, expected one of them")
     arguments = arguments | dict.fromkeys(to_standard_output, "-")
     _check_effects(arguments, chosen)
+    _measures(arguments)
     of_options = input_arguments(benchmark, arguments)
     sides = [*inputs, *([arguments["references"]] if arguments.get("references") else [])]
     check_inputs([*sides, *of_options])
@@ -152,8 +153,12 @@ def _print_numbers(values: Iterable[Any], arguments: dict[str, Any]) -> None:
 
 
 def _measures(arguments: dict[str, Any]) -> list[str]:
-    """The names of ``--measures``."""
-    return [name.strip() for name in (arguments.get("measures") or "").split(",") if name.strip()]
+    """The names of ``--measures``, none if it is not given."""
+    given = arguments.get("measures")
+    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if given is not None and not names:
+        raise click.UsageError("--measures names none, expected such as f1,recall")
+    return names
 
 
 def _select(scores: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -256,7 +261,7 @@ def _print_result(scored: Any, analysed: Any, arguments: dict[str, Any]) -> None
         if arguments.get("markdown") or arguments.get("latex"):
             found = tables.short_tables(result, benchmark, summary, hidden)
     if arguments.get("kinds"):
-        found = [*found, tables.kinds_table(analysed)]
+        found = [*found, *(table for table in [tables.kinds_table(analysed)] if table.rows)]
     _print_tables(found, result["signature"], arguments, summary)
 
 

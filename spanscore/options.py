@@ -52,7 +52,13 @@ class ConfidenceCommand(click.Command):
                 break
             if word == "--confidence" and not _is_number(args[at + 1] if at + 1 < len(args) else ""):
                 given.append(str(CONFIDENCE_LEVEL))
-        return super().parse_args(context, given)
+        try:
+            return super().parse_args(context, given)
+        except click.UsageError as error:
+            if "unexpected extra argument" not in error.message:
+                raise
+            words = f"{error.message}; several files of a side are a folder, or a pattern in quotes"
+            raise click.UsageError(words, context) from None
 
 
 def _is_number(word: str) -> bool:

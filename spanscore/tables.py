@@ -321,7 +321,8 @@ def chosen_tables(result: Mapping[str, Any], names: Sequence[str]) -> list[Table
     ----------
     result : dict
     names : sequence of str
-        Places in the result, with dots or slashes for nesting, such as ``f1`` or ``pair.recall``.
+        Places in the result, with dots or slashes for nesting, such as ``f1`` or ``pair.recall``. The name of a label
+        may have dots.
 
     Raises
     ------
@@ -331,20 +332,25 @@ def chosen_tables(result: Mapping[str, Any], names: Sequence[str]) -> list[Table
     columns = ["value", *_interval_columns(result)]
     rows = []
     for name in names:
-        place = name.replace("/", ".")
-        value = place_in(result, place)
-        if not _is_number(value):
-            parent, _, last = place.rpartition(".")
-            inside = value if isinstance(value, dict) else place_in(result, parent)
-            at = f"{place}." if isinstance(value, dict) else f"{parent}." * bool(parent)
-            inside = inside if isinstance(inside, dict) else result
-            known = [f"{at}{key}" for key, item in inside.items() if _is_number(item)]
-            words = "is None on these data" if isinstance(inside, dict) and last in inside and value is None else ""
-            raise ValueError(
-                f"--measures: {name!r} {words or 'is no measure of this result'}, expected such as {', '.join(known)}"
-            )
-        rows.append((place, [value, *_interval_of(result, place)]))
+        keys, value, rest = _follow(result, name.replace("/", "."))
+        if rest or not _is_number(value):
+            inside, keys = (value, keys) if isinstance(value, Mapping) else (result, [])
+            known = [".".join([*keys, key]) for key, item in inside.items() if _is_number(item)]
+            words = "is None on these data" if value is None and not rest else "is no measure of this result"
+            raise ValueError(f"--measures: {name!r} {words}, expected such as {', '.join(known)}")
+        rows.append((".".join(keys), [value, *_interval_of(result, ".".join(keys))]))
     return [Table("measures", columns, rows)]
+
+
+def _follow(values: Any, place: str) -> tuple[list[str], Any, str]:
+    """Follow a dotted place as far as it goes: the keys, the value there, and the rest of the place."""
+    if isinstance(values, Mapping):
+        # The longest key that fits: a key may have dots.
+        for key in sorted(values, key=lambda key: -len(str(key))):
+            if f"{place}.".startswith(f"{key}."):
+                keys, value, rest = _follow(values[key], place[len(str(key)) + 1 :])
+                return [key, *keys], value, rest
+    return [], values, place
 
 
 def summarise(result: Mapping[str, Any], benchmark: Benchmark, size: str, hidden: Collection[str] = ()) -> Summary:

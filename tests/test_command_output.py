@@ -174,6 +174,24 @@ def test_chosen_measures(capsys):
     assert rows["low"] <= rows["value"] <= rows["high"]
 
 
+def test_measures_of_labels_with_dots(capsys):
+    files = [EXAMPLES / f"sentivent/{side}.jsonl" for side in ("predictions", "references")]
+    result = load("sentivent").compute(**_records("sentivent"))
+    row = result["strict"]["classification_report"]["event_trigger"]["Profit.Decrease"]
+    for sep in (".", "/"):
+        name = sep.join(("strict", "classification_report", "event_trigger", "Profit.Decrease", "recall"))
+        assert run(capsys, "sentivent", *files, "--measures", name, "-q")[0] == f"{row['recall']!r}\n"
+    _, err = run(capsys, "sentivent", *files, "--measures", "strict.classification_report.event_trigger.x.f1", code=2)
+    assert "is no measure of this result" in err
+    _, err = run(capsys, "aste", *ASTE, "--measures", " ,", code=2)
+    assert err == "error: --measures names none, expected such as f1,recall\n"
+
+
+def test_files_of_a_shell_pattern_are_told_apart(capsys):
+    _, err = run(capsys, "aste", *ASTE, SECOND, code=2)
+    assert err.endswith("; several files of a side are a folder, or a pattern in quotes\n")
+
+
 def _records(name):
     (example,) = [each for each in all_examples() if each.benchmark.name == name][:1]
     predictions, references = example.read()
