@@ -272,7 +272,7 @@ def output_parameters(quiet: str) -> list[click.Parameter]:
         click.Option(
             ["--measures"], metavar="NAMES", help="Show these measures only, such as f1,recall. Commas part names."
         ),
-        click.Option(["-q", "--quiet"], is_flag=True, help=f"Write {quiet} alone, not rounded, and no messages."),
+        click.Option(["-q", "--quiet"], is_flag=True, help=f"Write {quiet} alone, not rounded, and name no files."),
         click.Option(["--json"], metavar="FILE", help="The result as JSON (- is standard output)."),
         click.Option(["--markdown"], is_flag=True, help="Tables as Markdown."),
         click.Option(["--latex"], is_flag=True, help="Tables as LaTeX, with booktabs."),
