@@ -223,3 +223,25 @@ def test_text_that_cannot_be_read_is_listed_with_its_number(scored):
     assert [[item[5] for item in of_document if item[1] == "unparsed"] for of_document in items] == [[], [1], [3]]
     assert all(item[5] == 0 for of_document in items for item in of_document if item[1] != "unparsed")
     assert [kind.errors for kind in analysed.kinds if kind.kind == "unparsed"] == [4]
+
+
+def test_plots_and_titles_are_in_words(scored):
+    page = pages.report_page(*scored("docred-scores", threshold="0.4"))
+    found, _ = scored("docred-scores", threshold="0.4")
+    # The chosen threshold and the best one are marked on the curve.
+    assert f"threshold 0.4: F1 {found.result['f1']:.2f}" in page
+    assert f"best F1 {found.result['best_f1']:.2f}" in page
+    assert "No evidence" in page and '<th scope="row">none</th>' not in page
+    relation, row = max(found.result["per_relation"].items(), key=lambda item: item[1]["gold"])
+    assert f'aria-label="{relation}: {row["f1"]:.2f} ({row["gold"]:,})"' in page
+    titles = re.findall(r"<h[1-3][^>]*>([^<]*)</h[1-3]>", page)
+    assert titles and not any("_" in title or title[:1].islower() for title in titles)
+    page = pages.report_page(*scored("propsegment"))
+    assert (
+        "Exact beside aligned matching" in page and "relaxed" not in page.partition("<main>")[2].partition("<script")[0]
+    )
+    found, analysed = scored("sentivent-hard", include_factuality=True)
+    page = pages.report_page(found, analysed)
+    assert "Strict beside relaxed matching" in page
+    for kind, row in (("strict", found.result["strict"]), ("relaxed", found.result["relaxed"])):
+        assert f'aria-label="Event trigger, {kind}: {row["event_trigger"]["f1"]:.2f}"' in page
