@@ -314,9 +314,6 @@ def _side(item: Item, text: DocumentText, benchmark: Benchmark, labels: Mapping[
             side.spans[field] = next((tokens for name, tokens in text.entities if name == value), [])
         elif value is not None and field not in benchmark.label_text_fields:
             side.labels[benchmark.field_names.get(field, field)] = name_of_label(str(value), labels)
-    if "subtype" in side.labels and "type" in side.labels:
-        # The benchmark writes both as one name.
-        side.labels["type"] += f".{side.labels.pop('subtype')}"
     return side
 
 

@@ -448,7 +448,7 @@ def verdict(first: str, second: str, name: str, found: Mapping[str, Any], confid
     )
     interval = f"{100 * confidence_level:g} % interval {low} to {high}, {p_words}"
     scores += f"The difference is {format_figure(difference, small)} ({interval}). "
-    if corrected <= 1 - confidence_level:
+    if tables.shows_difference(corrected, confidence_level):
         return scores + f"The test shows that {second if difference > 0 else first} is better."
     scores += "The test does not show that one of them is better."
     if found.get("documents_needed"):

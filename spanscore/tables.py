@@ -36,6 +36,7 @@ _DETAILS = (
 _SHORT_COLUMNS = ("precision", "recall", "f1", "true_positives", "predicted", "gold", "support")
 _COUNTS = ("true_positives", "predicted", "gold", "support", "accuracy_support")
 _SMALLEST_P = 0.0001  # p-values have four decimals
+_ROUNDING = 1e-12
 MARK = "*"  # after the score of a system that differs from the first one
 
 
@@ -432,6 +433,11 @@ def short_names(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
+def shows_difference(p_value: float, confidence_level: float) -> bool:
+    """Whether a p-value is at most 1 minus the level; 1 - 0.9 is a little below 0.1."""
+    return p_value <= 1 - confidence_level + _ROUNDING
+
+
 def systems_table(
     names: Sequence[str], found: Sequence[Mapping[str, Mapping[str, Any]]], confidence_level: float, method: str
 ) -> Table:
@@ -455,7 +461,7 @@ def systems_table(
     for number, (name, scores) in enumerate(zip(names[1:], found, strict=True), start=1):
         rows.append((name, [scores[column]["b"] if column in scores else None for column in columns]))
         for at, column in enumerate(columns):
-            if column in scores and scores[column]["p_value_holm"] <= 1 - confidence_level:
+            if column in scores and shows_difference(scores[column]["p_value_holm"], confidence_level):
                 marks[number, at] = MARK
     caption = (
         f"Scores of systems, the best of each column in bold. {MARK} marks a difference from {names[0]} "
