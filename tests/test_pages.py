@@ -388,6 +388,21 @@ def test_a_bar_of_a_breakdown_leads_to_its_documents_worst_first(browser, scored
             assert shown == sorted(shown, reverse=True)
 
 
+def test_every_cell_of_a_confusion_finds_its_items(browser, scored, tmp_path):
+    path, _, _ = page_of(scored, tmp_path, "sentivent-hard")
+    browser.get(path.as_uri())
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll(\"a[href^='#?component='][href*='gold=']\")].map((link) => {"
+        "show(new URLSearchParams(link.getAttribute('href').slice(1)));"
+        "const n = matching().reduce((sum, [, items]) => sum + items.length, 0);"
+        "return [link.getAttribute('aria-label'), n]; }).filter(([words]) => words)"
+    )
+    assert len(cells) > 20
+    assert not [(words, n) for words, n in cells if int(words.split(" ")[0].replace(",", "")) > n]
+    # A click on the number in a cell is one on the cell.
+    assert browser.execute_script("return getComputedStyle(document.querySelector('svg text')).pointerEvents") == "none"
+
+
 def test_an_address_opens_the_page_where_it_points(browser, scored, tmp_path):
     path, _, _ = page_of(scored, tmp_path, "aste")
     browser.get(path.as_uri() + "#?kind=missed")
@@ -547,6 +562,7 @@ def test_a_verdict_follows_the_test():
     assert pages.verdict("x", "y", "f1", {**found, "difference": 0.1}, 0.95).endswith("shows that y is better.")
     assert "does not show" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.051}, 0.95)
     assert "0.5000 for x" in pages.verdict("x", "y", "f1", found, 0.95)
+    assert pages.verdict("x", "y", "f1", {**found, "p_value": 0.1}, 0.9).endswith("shows that x is better.")
     assert "p = 0.0001)" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.0001}, 0.95)
     assert "p < 0.0001)" in pages.verdict("x", "y", "f1", {**found, "p_value": 0.00002}, 0.95)
     corrected = pages.verdict("x", "y", "f1", {**found, "p_value": 0.04, "p_value_holm": 0.08}, 0.95)

@@ -25,8 +25,8 @@ let page = 0;
 // Filters that come from links: a label on either side, a gold and a predicted label, the code of a bin.
 let linked = {};
 
-// A confusion is of a type, or of a subtype; the report of labels writes both as one name.
-const hasLabel = (side, label) => Boolean(side) && (Object.values(side[2]).includes(label) || `${side[2].type}.${side[2].subtype}` === label);
+// A confusion is of a type, or of a subtype, which may be None; the report of labels writes both as one name.
+const hasLabel = (side, label) => Boolean(side) && (Object.values(side[2]).includes(label) || `${side[2].type}.${side[2].subtype}` === label || (label === "None" && !("subtype" in side[2])));
 function fits(item) {
   const [status, , , predictions, reference, , codes] = item, {label, gold, predicted, bin} = linked;
   if (label !== undefined && !hasLabel(reference, label) && !predictions.some(([, side]) => hasLabel(side, label))) return false;
