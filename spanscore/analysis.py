@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spanscore.benchmarks import Benchmark, document_word, formats_of
 from spanscore.breakdowns import Breakdown, break_down
 from spanscore.formats.files import DocumentText, tokens_of
+from spanscore.metrics.errors import MISSED, RIGHT, SPURIOUS
 from spanscore.tables import headline_of, spell_out
 
 if TYPE_CHECKING:
     from spanscore.scoring import ScoredFiles
 
-RIGHT, MISSED, SPURIOUS, WRONG = "right", "missed", "spurious", "wrong"
+WRONG = "wrong"
 Item = Any
 
 

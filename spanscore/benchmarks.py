@@ -294,6 +294,11 @@ def document_word(benchmark: Benchmark, task: str | None) -> str:
     return benchmark.document_words[task or ""]
 
 
+def flag_of(name: str) -> str:
+    """The option of the command line for an argument, such as ``--span-format``."""
+    return "--" + name.replace("_", "-")
+
+
 def formats_of(benchmark: Benchmark) -> Any:
     """Import the formats module of a benchmark, such as `spanscore.formats.aste`."""
     return importlib.import_module(f"spanscore.formats.{benchmark.name}")

@@ -12,11 +12,11 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spanscore.benchmarks import Benchmark
+from spanscore.metrics.errors import RIGHT
 
 if TYPE_CHECKING:
     from spanscore.analysis import Document, DocumentItem, Side
 
-RIGHT = "right"
 _MOST_BINS = 5
 _CODES = 100  # a code is this times the number of the breakdown, plus the number of the bin
 _FEWEST_LABELS = 8  # with fewer labels, the table of labels says more than their frequencies

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from spanscore import __version__
-from spanscore.benchmarks import BENCHMARKS, Benchmark
+from spanscore.benchmarks import BENCHMARKS, Benchmark, flag_of
 from spanscore.formats.files import json_lines
 from spanscore.inputs import InputFile, expand
 from spanscore.options import (
@@ -110,7 +110,7 @@ def _check_effects(arguments: dict[str, Any], chosen: list[str]) -> None:
 
 
 def _flag(name: str) -> str:
-    return "--all" if name == "everything" else "--" + name.replace("_", "-")
+    return "--all" if name == "everything" else flag_of(name)
 
 
 # --- output -----------------------------------------------------------------------------------------------------------
@@ -228,12 +228,9 @@ def _score(benchmark: Benchmark, predictions: str, references: str, **arguments:
 
                 stage("writing the report")
                 write_output(arguments["html"], pages.report_page(scored, analysed, run))
-            if arguments.get("errors"):
-                write_output(arguments["errors"], json_lines(list(analysis.error_rows(scored, analysed.documents))))
-            if arguments.get("per_document"):
-                write_output(
-                    arguments["per_document"], json_lines(list(analysis.document_rows(scored, analysed.documents)))
-                )
+            for name, rows_of in (("errors", analysis.error_rows), ("per_document", analysis.document_rows)):
+                if arguments.get(name):
+                    write_output(arguments[name], json_lines(list(rows_of(scored, analysed.documents))))
     if arguments.get("json"):
         details = ("per_document", "errors", "matched", "error_kinds", "curve")
         result = {name: value for name, value in scored.result.items() if name not in details}
@@ -333,7 +330,7 @@ def _compare(benchmark: Benchmark, files: tuple[str, ...], **arguments: Any) -> 
             stage("writing the report")
             write_output(arguments["html"], pages.comparison_page(systems, found, settings, signature, run))
     names = tables.short_names(paths)
-    headline = next((name for name in benchmark.headlines if name in found[0]), next(iter(found[0])))
+    headline = tables.headline_among(found[0], benchmark.headlines)
     if arguments.get("json"):
         comparisons = [
             {"system_a": paths[0], "system_b": path, "scores": scores}
@@ -425,7 +422,7 @@ def _summarise_runs(benchmark: Benchmark, predictions: tuple[str, ...], referenc
         write_json(arguments["json"], {**found, "signature": signature, "run": run})
     shown = _select(found, _measures(arguments))
     if arguments["quiet"]:
-        headline = next((name for name in benchmark.headlines if name in found), next(iter(found)))
+        headline = tables.headline_among(found, benchmark.headlines)
         chosen = shown if _measures(arguments) else {headline: found[headline]}
         _print_numbers([row["mean"] if isinstance(row, dict) else row for row in chosen.values()], arguments)
         return

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spanscore.metrics import matching, resampling
+from spanscore.terminal import Stage, no_stage
 
 if TYPE_CHECKING:
     from spanscore.scoring import SystemFiles
@@ -87,12 +88,8 @@ def compare_systems(
     )[0]
 
 
-def _no_stage(words: str) -> None:
-    pass
-
-
 def compare_files(
-    systems: SystemFiles, settings: Mapping[str, Any], stage: Callable[[str], None] = _no_stage
+    systems: SystemFiles, settings: Mapping[str, Any], stage: Stage = no_stage
 ) -> tuple[list[dict[str, dict[str, Any]]], str]:
     """Compare the systems of files; see `compare_systems`.
 
@@ -123,7 +120,7 @@ def _compare(
     references: Any,
     options: Mapping[str, Any],
     how: tuple[str, int, int, float],
-    stage: Callable[[str], None] = _no_stage,
+    stage: Stage = no_stage,
 ) -> tuple[list[dict[str, dict[str, Any]]], str]:
     first, *others = predictions
     found, signature = [], ""

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spanscore.analysis import MISSED, RIGHT, SPURIOUS, Document, DocumentItem, Side, read_documents
+from spanscore.analysis import Document, DocumentItem, Side, read_documents
+from spanscore.metrics.errors import MISSED, RIGHT, SPURIOUS
 from spanscore.scoring import ScoredFiles
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spanscore.benchmarks import Benchmark, formats_of, task_names
+from spanscore.benchmarks import Benchmark, flag_of, formats_of, task_names
 from spanscore.formats.files import DataFile, FileSource, parse_json, read_text, tokens_of
 from spanscore.terminal import say
 
@@ -228,7 +228,7 @@ def _check_use(benchmark: Benchmark, arguments: dict[str, Any], side: str, files
         found = [format for file in files for format in file.format.split(", ")]
         if arguments.get(name) is not None and option.formats and not set(found) & set(option.formats):
             raise ValueError(
-                f"--{name.replace('_', '-')}: no effect on the format {' or '.join(dict.fromkeys(found))}, expected a "
+                f"{flag_of(name)}: no effect on the format {' or '.join(dict.fromkeys(found))}, expected a "
                 f"file of {', '.join(option.formats)}"
             )
 

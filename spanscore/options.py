@@ -15,6 +15,7 @@ from spanscore.benchmarks import (
     OUTPUT_OPTIONS,
     Benchmark,
     ReadOption,
+    flag_of,
     formats_of,
     metric_options,
     task_names,
@@ -123,7 +124,7 @@ def given_options(benchmark: Benchmark, arguments: dict[str, Any], without: tupl
     if "confidence_level" not in without and "confidence_level" not in options:
         idle = next((name for name in options if name in _OF_INTERVALS), None)
         if idle is not None:
-            raise click.UsageError(f"{_flag(idle)} has no effect without --confidence")
+            raise click.UsageError(f"{flag_of(idle)} has no effect without --confidence")
     for name, value in options.items():
         _check_value(benchmark, name, value)
     return options
@@ -215,16 +216,12 @@ def read_parameters(benchmark: Benchmark, scores: bool = True) -> list[click.Par
         if option.choices:
             kind, metavar = click.Choice(list(option.choices)), None
         help = option.help if option.references_only else f"{option.help} Of both files."
-        options.append(click.Option([_flag(option.name)], type=kind, metavar=metavar, help=help))
+        options.append(click.Option([flag_of(option.name)], type=kind, metavar=metavar, help=help))
         options += [
-            click.Option([_flag(name)], type=kind, metavar=metavar, help=f"The same, of the {side} alone.")
+            click.Option([flag_of(name)], type=kind, metavar=metavar, help=f"The same, of the {side} alone.")
             for side, name in _side_names(option)
         ]
     return [*options, _size_parameter()]
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _side_names(option: ReadOption) -> list[tuple[str, str]]:

@@ -75,10 +75,9 @@ def report_page(scored: ScoredFiles, analysed: Analysis, run: Mapping[str, Any] 
         jinja2 or vl-convert-python is not installed.
     """
     result, benchmark = scored.result, scored.benchmark
-    summary = tables.summarise(result, benchmark, scored.size, scored.hidden)
-    found = tables.result_tables(result, benchmark, scored.hidden)
-    by_name = {table.name: table for table in found}
-    words = dict(benchmark.words)
+    hidden = scored.hidden
+    summary = tables.summarise(result, benchmark, scored.size, hidden)
+    found = tables.result_tables(result, benchmark, hidden)
     return _render(
         "report.html",
         heading=f"{benchmark.heading}{f' ({scored.task})' if scored.task else ''}",
@@ -88,14 +87,13 @@ def report_page(scored: ScoredFiles, analysed: Analysis, run: Mapping[str, Any] 
         run=_NO_RUN | dict(run or {}),
         headline=_headline(scored, analysed),
         notes=summary.lines[1:],
-        tiles=[(words.get(name) or spell_out(name), value) for name, value in summary.scores],
+        tiles=[(benchmark.words.get(name) or spell_out(name), value) for name, value in summary.scores],
         kinds=_kinds(analysed),
         components=_as_dict(summary.table._replace(titles=_row_titles(summary.table, benchmark))),
         charts=_charts(scored, found, analysed),
         breakdowns=[_breakdown_chart(one, benchmark.perfect) for one in analysed.breakdowns],
         confusions=[_confusion_chart(one) for one in analysed.confusions],
         tables=[_as_dict(table) for table in [*found, tables.kinds_table(analysed)] if table.rows],
-        intervals="low" in by_name["scores"].columns if "scores" in by_name else False,
         known=all(document.known for document in analysed.documents),
         legend=_LEGEND,
         bins={bin.code: f"{one.title}: {bin.name}" for one in analysed.breakdowns for bin in one.bins},
@@ -374,7 +372,7 @@ def comparison_page(
     names = tables.short_names([file.path for file in systems.predictions]) if names is None else names
     shown = [_isolated(name) for name in names]
     level = settings["confidence_level"]
-    headline = next((name for name in benchmark.headlines if name in found[0]), next(iter(found[0])))
+    headline = tables.headline_among(found[0], benchmark.headlines)
     listed = [tables.systems_table(shown, found, level, settings["method"])]
     listed += [
         tables.all_differences_table(shown[0], name, scores) for name, scores in zip(shown[1:], found, strict=True)

@@ -140,7 +140,6 @@ def bars(rows: Sequence[Bar], largest: float) -> str:
         "scale": {"paddingInner": 0.2, "paddingOuter": 0.1},
     }
     shared: dict[str, Any] = {"y": y, "yOffset": {"field": "series", "sort": series}} if len(series) > 1 else {"y": y}
-    # The axis goes a little further than the longest bar, so that words behind it have room.
     x = {
         "field": "value",
         "type": "quantitative",

@@ -9,7 +9,7 @@ import spanscore
 from spanscore.benchmarks import Benchmark, document_word, formats_of
 from spanscore.inputs import InputFile, read_predictions, read_references, task_of_references
 from spanscore.paths import check_inputs
-from spanscore.terminal import Stage, call_quietly, say
+from spanscore.terminal import Stage, call_quietly, no_stage, say
 
 
 class ScoredFiles(NamedTuple):
@@ -82,7 +82,8 @@ class SystemFiles(NamedTuple):
 
     def shown(self, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Select the scores of a comparison that say something on these data."""
-        return [{name: row for name, row in scores.items() if name not in self.hidden} for scores in found]
+        hidden = self.hidden
+        return [{name: row for name, row in scores.items() if name not in hidden} for scores in found]
 
 
 def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:
@@ -94,17 +95,13 @@ def load_metric(benchmark: Benchmark, task: str | None = None) -> Any:
     return metric
 
 
-def _no_stage(words: str) -> None:
-    pass
-
-
 def score_files(
     benchmark: Benchmark,
     predictions: str,
     references: str,
     arguments: dict[str, Any],
     options: dict[str, Any],
-    stage: Stage = _no_stage,
+    stage: Stage = no_stage,
 ) -> ScoredFiles:
     """Read both files and compute.
 
@@ -159,7 +156,7 @@ def read_systems(
     references: str,
     arguments: dict[str, Any],
     options: dict[str, Any],
-    stage: Stage = _no_stage,
+    stage: Stage = no_stage,
 ) -> SystemFiles:
     """Read the predictions of several systems or runs, and their references.
 

@@ -172,7 +172,7 @@ def format_figure(value: Any, small: bool | None = None) -> str:
 
 
 def format_p(value: Any) -> str:
-    """Write a p-value. None is shown as 0."""
+    """Write a p-value with four decimals, the smallest ones as ``<0.0001``."""
     if not isinstance(value, float):
         return format_figure(value)
     return f"{value:.4f}" if value >= _SMALLEST_P else f"<{_SMALLEST_P}"
@@ -406,6 +406,12 @@ def headline_of(result: Mapping[str, Any], places: Iterable[str]) -> tuple[str, 
         if value is not None:
             return place, value
     return place, None
+
+
+def headline_among(scores: Iterable[str], headlines: Iterable[str]) -> str:
+    """The name of the headline score among scores that were compared; the first score if it is not there."""
+    names = list(scores)
+    return next((name for name in headlines if name in names), names[0])
 
 
 def kinds_table(analysed: Analysis) -> Table:

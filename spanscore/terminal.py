@@ -60,6 +60,10 @@ def describe_error(error: Exception) -> str | None:
 Stage = Callable[[str], None]  # takes the name of the next stage of long work
 
 
+def no_stage(words: str) -> None:
+    """Take the name of a stage, and show nothing."""
+
+
 @contextmanager
 def working(words: str) -> Iterator[Stage]:
     """Show on a terminal what long work is at, and for how long, after two seconds of it.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from spanscore.benchmarks import BENCHMARKS, metric_options
+from spanscore.benchmarks import BENCHMARKS, flag_of, metric_options
 
 if TYPE_CHECKING:
     from spanscore.demo.work import Request
@@ -110,20 +110,16 @@ def shell(request: Request) -> str:
         if not request.second or name not in _NOT_OF_COMPARISONS:
             words += _option(name, value)
     for name, path in request.files.items():
-        words += [_flag(name), names[path] if known[name].form == "file" else f"@{names[path]}"]
+        words += [flag_of(name), names[path] if known[name].form == "file" else f"@{names[path]}"]
     for name, value in request.arguments.items():
-        words += [_flag(name), str(names.get(str(value), value))]
+        words += [flag_of(name), str(names.get(str(value), value))]
     return shlex.join(words) + "\n"
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def _option(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
-        return [_flag(name) if value else "--no-" + name.replace("_", "-")]
-    return [_flag(name), value if isinstance(value, str) else json.dumps(value)]
+        return [flag_of(name) if value else "--no-" + name.replace("_", "-")]
+    return [flag_of(name), value if isinstance(value, str) else json.dumps(value)]
 
 
 def _reading(request: Request, side: str) -> dict[str, Any]:

@@ -202,7 +202,7 @@ def compare(request: Request, progress: Progress) -> dict[str, Any]:
         names = snippets.file_names(request)
         first, second = names[request.predictions], names[request.second]
         (scores,) = found
-        name = next(place for place in (*benchmark.headlines, *scores) if place in scores)
+        name = tables.headline_among(scores, benchmark.headlines)
         return {
             "headline": pages.verdict(first, second, name, scores[name], settings["confidence_level"]),
             "messages": said.getvalue().splitlines(),
