@@ -387,19 +387,21 @@ def test_documents_needed_are_those_of_a_plain_loop(difference, detectable, n):
 @settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(8, 25), st.integers(2, 5))
 def test_more_documents_detect_smaller_differences(seed, n, times):
-    rng = np.random.default_rng(seed)
-    few = [documents(rng, n), documents(rng, n)]
+    # The standard error of a mean falls with the square root of the number of documents, up to the draws: 1000 of them
+    # give it with a deviation of about 2 %. That of an F-measure on few documents falls less regularly.
+    values = np.random.default_rng(seed).normal(size=(2, n))
+    few = [np.stack([row, np.ones(n)], axis=-1) for row in values]
     many = [np.tile(table, (times**2, 1)) for table in few]
     small, large = (
         [
-            uncertainty(statistics(*tables), 0.95, 300).detectable_differences["score"],
-            paired_test(statistics(*tables), n_resamples=300).detectable_difference[0],
+            uncertainty(statistics(*tables, score=mean), 0.95, 1000).detectable_differences["score"],
+            paired_test(statistics(*tables, score=mean), n_resamples=1000).detectable_difference[0],
         ]
         for tables in (few, many)
     )
     for before, after in zip(small, large, strict=True):
         assert after < before
-        assert after * times == pytest.approx(before, rel=0.35)
+        assert after * times == pytest.approx(before, rel=0.25)
 
 
 @settings(max_examples=30)
